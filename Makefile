@@ -35,7 +35,8 @@ setup-test: $(STAMP)
 	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds
 
 setup-test-long: setup-test
-	@$(TOOLS) install helm promtool registry versitygw
+	@$(TOOLS) install helm promtool registry versitygw fake-gcs-server
+	@$(TOOLS) install azurite-blob || test "$$BRIDGE_NODE" != required
 	@$(PY) -m hack.web.chromium
 
 # The project itself is installed last and editable, without asking an index for anything: the lock has its builder too.

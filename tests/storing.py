@@ -1,15 +1,20 @@
-"""Real servers of destinations: S3-compatible storage of a folder, and a registry of OCI artifacts."""
+"""Real servers of destinations: storage by the APIs of S3, Google and Azure, and a registry of OCI artifacts."""
 
 from __future__ import annotations
 
 import asyncio
 import base64
 import contextlib
+import email.utils
+import hashlib
+import hmac
 import json
+import os
 import resource
 import signal
 import socket
 import subprocess
+import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,12 +34,14 @@ from tests.ports import free_address
 USER, PASSWORD = "fleet", "a-secret-of-tests"
 _BCRYPT = "$2y$05$abcdefghijklmnopqrstuub9.KCp31jSxywop8HJDIBYRcNWKNoL."  # of PASSWORD
 BUCKET = "fleet"
+ACCOUNT = "s01"  # of Azure
+_AZURE_VERSION = "2021-08-06"
 _ROOM = 2_000  # bytes of a file of a full server
 
 
 @dataclass
 class StorageServer:
-    """A server that keeps its data and its address when it is stopped and started. `kind` is `s3` or `oci`."""
+    """A server that keeps its data and its address when it is stopped and started. `kind` is a URL's scheme."""
 
     kind: str
     folder: Path
@@ -46,6 +53,10 @@ class StorageServer:
         """A destination, empty at first."""
         if self.kind == "s3":
             return f"s3://{BUCKET}/{name}?endpoint=http://{self.address}"
+        if self.kind == "gs":
+            return f"gs://{BUCKET}/{name}?endpoint=http://{self.address}"
+        if self.kind == "az":
+            return f"az://{BUCKET}/{name}?account={ACCOUNT}&endpoint=http://{self.address}/{ACCOUNT}"
         return f"oci://{self.address}/{name}"
 
     @property
@@ -57,6 +68,11 @@ class StorageServer:
         """The variables of a client with this secret."""
         if self.kind == "s3":
             return {"AWS_ACCESS_KEY_ID": USER, "AWS_SECRET_ACCESS_KEY": password, "AWS_REGION": "us-east-1"}
+        if self.kind == "gs":
+            key = {"client_email": "", "private_key": "", "private_key_id": "", "disable_oauth": True}
+            return {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(key)}
+        if self.kind == "az":
+            return {"AZURE_STORAGE_ACCOUNT_KEY": azure_key(password)}
         logins = {"auths": {self.address: {"auth": self.basic(password)}}}
         (self.folder / "config.json").write_text(json.dumps(logins))
         return {"DOCKER_CONFIG": str(self.folder)}
@@ -83,6 +99,15 @@ class StorageServer:
             marks.mkdir(exist_ok=True)
             words = ["--port", self.address, "--quiet", "posix", "--sidecar", str(marks), str(data)]
             more = {"ROOT_ACCESS_KEY": USER, "ROOT_SECRET_KEY": PASSWORD}
+        elif self.kind == "gs":
+            tool = find("fake-gcs-server")
+            words, more = [self.address, str(data)], {}
+        elif self.kind == "az":
+            tool = find("azurite-blob")
+            host, _, port = self.address.rpartition(":")
+            words = ["--blobHost", host, "--blobPort", port, "--location", str(data), "--silent", "--disableTelemetry"]
+            words += ["--skipApiVersionCheck"]
+            more = {"AZURITE_ACCOUNTS": f"{ACCOUNT}:{azure_key(PASSWORD)}", "PATH": os.environ["PATH"]}
         else:
             tool = find("registry")
             users, config = self.folder / "htpasswd", self.folder / "registry.yml"
@@ -97,6 +122,9 @@ class StorageServer:
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([tool.path, *words], env=more, stdout=log, stderr=log)
         eventually_blocking(lambda: is_listening(self.address), about=(self.folder / "log").read_text)
+        if self.kind == "az" and not (self.folder / "container").exists():
+            create_container(self.address)
+            (self.folder / "container").touch()
 
     @contextlib.contextmanager
     def in_trouble(self, trouble: str) -> Iterator[None]:
@@ -184,6 +212,22 @@ class Front:
 
 def _answer(request: web.Request, status: int, headers: CIMultiDict[str], body: bytes) -> web.Response:
     return web.Response(status=status, headers=headers, body=None if request.method == "HEAD" else body)
+
+
+def azure_key(password: str) -> str:
+    """Return a key of an account of Azure."""
+    return base64.b64encode(hashlib.sha512(password.encode()).digest()).decode()
+
+
+def create_container(address: str) -> None:
+    """Create the container BUCKET, by a request with the account's key."""
+    headers = {"x-ms-date": email.utils.formatdate(usegmt=True), "x-ms-version": _AZURE_VERSION}
+    signed = "\n".join(["PUT", *[""] * 11, *(f"{name}:{value}" for name, value in headers.items())])
+    signed += f"\n/{ACCOUNT}/{ACCOUNT}/{BUCKET}\nrestype:container"
+    digest = hmac.digest(base64.b64decode(azure_key(PASSWORD)), signed.encode(), "sha256")
+    headers["Authorization"] = f"SharedKey {ACCOUNT}:{base64.b64encode(digest).decode()}"
+    url = f"http://{address}/{ACCOUNT}/{BUCKET}?restype=container"
+    urllib.request.urlopen(urllib.request.Request(url, method="PUT", headers=headers)).close()
 
 
 def is_listening(address: str) -> bool:

@@ -89,21 +89,21 @@ class GoogleBucket(_Folder):
 
     @classmethod
     def from_url(cls, url: str, parts: SplitResult, options: Mapping[str, str]) -> GoogleBucket | None:
-        """Return the folder of `gs://BUCKET/PREFIX`."""
+        """Return the folder of `gs://BUCKET/PREFIX?endpoint=URL`."""
         prefix = parts.path.strip("/")
-        if "@" in parts.netloc or options or not _PREFIX.fullmatch(prefix):
+        if "@" in parts.netloc or not options.keys() <= {"endpoint"} or not _PREFIX.fullmatch(prefix):
             return None
         if not _GOOGLE_BUCKET.fullmatch(parts.netloc):
             raise ValueError(
                 "the name of a bucket has 3 to 222 lowercase letters, digits, -, _ and ., "
                 "and begins and ends with a letter or digit"
             )
-        return cls(url, parts.netloc, prefix, "")
+        return cls(url, parts.netloc, prefix, _endpoint(options))
 
     @property
     def base_url(self) -> str:
         """Return where the bucket's objects are."""
-        return f"https://storage.googleapis.com/{self.name}"
+        return f"{self.endpoint or 'https://storage.googleapis.com'}/{self.name}"
 
     def source_of(self, view: str) -> Source:
         """Return where an OPA gets a view, with a token of its machine's or Pod's account."""
@@ -112,7 +112,8 @@ class GoogleBucket(_Folder):
 
     def open(self) -> BucketStorage:
         """Return its storage."""
-        return BucketStorage(self, "GCSStore", "version")
+        more = {"base_url": self.endpoint} if self.endpoint else {}
+        return BucketStorage(self, "GCSStore", "version", **more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ def image_materials(wheel: Path, base: str) -> Document:
     document = _of_environment(wheel, locked_needs("otel", "storage"), "container")
     name, _, tag = base.rpartition(":")
     opa = TOOLS["opa"]
+    assert opa.go
     document["components"] += [
         _component("application", "opa", opa.version, f"pkg:golang/{opa.go.module}@v{opa.version}", "Apache-2.0"),
         _component("container", name, tag, f"pkg:oci/{name.rpartition('/')[2]}?repository_url={name}&tag={tag}"),

@@ -1,7 +1,7 @@
-"""Tools of developers: `opa`, etcd, kube-apiserver, kubectl, helm, promtool, registry, versitygw, CRDs of Gateway API.
+"""Tools of developers, by the names in `hack.tools.catalog`, and the CRDs of Gateway API.
 
 A tool that this machine lacks is built by Go at its pinned version; Go checks each module by its checksum database.
-Run `python -m hack.tools` on the command line.
+npm installs azurite by a lock file with the sum of each package. Run `python -m hack.tools` on the command line.
 """
 
 from pathlib import Path
@@ -23,6 +23,7 @@ from bridge.opa.executable import (
 )
 from hack.tools.building import BuildError, build_executable
 from hack.tools.catalog import TOOLS, Tool
+from hack.tools.npm import install_package
 
 __all__ = ["TOOLS", "ensure", "find"]
 
@@ -55,7 +56,8 @@ def ensure(name: str) -> Found:
 
 
 def _install(tool: Tool) -> Found:
-    folder, source = tool_folder(tool), f"built by Go from {tool.go.module}@{tool.go.version}"
+    folder = tool_folder(tool)
+    source = f"built by Go from {tool.go.module}@{tool.go.version}" if tool.go else "installed by npm"
     try:
         with new_folder(folder) as temporary:
             _build(tool, temporary)
@@ -63,16 +65,20 @@ def _install(tool: Tool) -> Found:
     except BuildError as error:
         places = [f" or name it by ${name}" for name in tool.variables]
         places += [f" or put it into ${name}" for name in tool.folder_variables]
+        needed = "Go 1.26 or newer (https://go.dev/dl)" if tool.go else "Node.js 20 or newer with npm"
         raise ToolError(
             f"{tool.name} {tool.version} is missing and could not be built ({error}). "
-            f"Put {tool.name} {tool.minimum} or newer on PATH{''.join(places)}, or install Go 1.26 or newer "
-            f"(https://go.dev/dl), and run `python -m hack.tools install {tool.name}`"
+            f"Put {tool.name} {tool.minimum} or newer on PATH{''.join(places)}, or install {needed}, "
+            f"and run `python -m hack.tools install {tool.name}`"
         ) from error
     return Found(tool.name, tool.version, folder / tool.name, source)
 
 
 def _build(tool: Tool, folder: Path) -> None:
-    build_executable(tool.name, tool.go, folder)
+    if tool.go:
+        build_executable(tool.name, tool.go, folder)
+    else:
+        install_package(tool, folder)
     version, reason = probe(tool, folder / tool.name)
     if version is None:
         raise BuildError(f"the new {tool.name} {reason}")

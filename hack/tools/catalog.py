@@ -29,9 +29,10 @@ class GoBuild:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(executable.Tool):
-    """A tool that Go builds."""
+    """A tool that Go builds, or else one of npm: `npm` is the file in its package that Node.js runs."""
 
-    go: GoBuild
+    go: GoBuild | None = None
+    npm: str = ""
 
 
 _KUBERNETES = "1.36.3"
@@ -42,6 +43,8 @@ _PROMETHEUS = "3.13.5"
 _PROMETHEUS_MODULE = "v0.313.5"  # the same release, as a Go module
 _VERSITYGW = "1.8.0"
 _DISTRIBUTION = "3.1.2"
+_FAKE_GCS = "1.56.1"
+_AZURITE = "3.35.0"
 
 
 def _kubernetes_build(name: str) -> GoBuild:
@@ -65,6 +68,78 @@ import (
 
 func main() { etcdmain.Main(os.Args) }
 """
+
+_FAKE_GCS_MAIN = r"""package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/textproto"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/fsouza/fake-gcs-server/fakestorage"
+)
+
+// upload returns a PUT of the XML API, which the server lacks, as an upload of its JSON API.
+func upload(put *http.Request) *http.Request {
+	bucket, name, _ := strings.Cut(strings.TrimPrefix(put.URL.Path, "/"), "/")
+	about := map[string]any{"name": name, "metadata": map[string]string{}}
+	for header := range put.Header {
+		if key, found := strings.CutPrefix(header, "X-Goog-Meta-"); found {
+			about["metadata"].(map[string]string)[strings.ToLower(key)] = put.Header.Get(header)
+		}
+	}
+	var body bytes.Buffer
+	parts := multipart.NewWriter(&body)
+	first, _ := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/json"}})
+	json.NewEncoder(first).Encode(about)
+	second, _ := parts.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/octet-stream"}})
+	io.Copy(second, put.Body)
+	parts.Close()
+	query := url.Values{"uploadType": {"multipart"}}
+	if generation := put.Header.Get("X-Goog-If-Generation-Match"); generation != "" {
+		query.Set("ifGenerationMatch", generation)
+	}
+	request, _ := http.NewRequest("POST", "/upload/storage/v1/b/"+bucket+"/o?"+query.Encode(), &body)
+	request.Header.Set("Content-Type", "multipart/related; boundary="+parts.Boundary())
+	return request
+}
+
+func main() {
+	if os.Args[1] == "--version" {
+		fmt.Println("VERSION")
+		return
+	}
+	address, folder := os.Args[1], os.Args[2]
+	server, err := fakestorage.NewServerWithOptions(fakestorage.Options{
+		NoListener: true, StorageRoot: folder, PublicHost: address, Scheme: "http",
+	})
+	if err != nil {
+		panic(err)
+	}
+	handler := server.HTTPHandler()
+	panic(http.ListenAndServe(address, http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if request.Method != "PUT" {
+			handler.ServeHTTP(writer, request)
+			return
+		}
+		recorded := httptest.NewRecorder()
+		handler.ServeHTTP(recorded, upload(request))
+		var object struct{ Etag, Generation string }
+		json.Unmarshal(recorded.Body.Bytes(), &object)
+		writer.Header().Set("ETag", `"`+object.Etag+`"`)
+		writer.Header().Set("X-Goog-Generation", object.Generation)
+		writer.WriteHeader(recorded.Code)
+	})))
+}
+""".replace("VERSION", _FAKE_GCS)
 
 _ALL = (
     Tool(
@@ -151,6 +226,25 @@ _ALL = (
             "github.com/distribution/distribution/v3/cmd/registry",
             stamps=("github.com/distribution/distribution/v3/version.version",),
         ),
+    ),
+    Tool(
+        name="fake-gcs-server",  # Google's storage for a folder: `fake-gcs-server ADDRESS FOLDER`
+        version=_FAKE_GCS,
+        minimum=Version(1, 56, 1),
+        version_arguments=("--version",),
+        go=GoBuild(
+            "github.com/fsouza/fake-gcs-server",
+            f"v{_FAKE_GCS}",
+            "github.com/fsouza/fake-gcs-server",
+            main=_FAKE_GCS_MAIN,
+        ),
+    ),
+    Tool(
+        name="azurite-blob",  # Azure's blob storage for a folder
+        version=_AZURITE,
+        minimum=Version(3, 35, 0),
+        version_arguments=("--version",),
+        npm="azurite/dist/src/blob/main.js",
     ),
 )
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
+import http.server
 import json
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import obstore
 import pytest
+from obstore.store import AzureStore
 
+from bridge.destinations.buckets import AzureContainer
 from bridge.destinations.urls import place_of
 from bridge.opa.bundle import BUNDLE_NAME
 from tests.e2e.conftest import Run
@@ -51,18 +58,24 @@ def fleet(
 
 def edge_of(fleet: Fleet, bridge: Run, name: str, url: str, **more: Any) -> str:
     """Start an OPA with what `bridge opa-config --from` prints, which reports to the hub; return its address."""
+    config = configuration_of(fleet, bridge, url)
+    if url.startswith("oci"):
+        credentials = {"bearer": {"scheme": "Basic", "token": f"{USER}:{PASSWORD}"}}
+        config["services"]["storage"]["credentials"] = credentials
+    address, _ = fleet.start_edge(name, config | more)
+    return address
+
+
+def configuration_of(fleet: Fleet, bridge: Run, url: str) -> dict[str, Any]:
+    """Return what `bridge opa-config --from` prints, with shorter delays."""
     printed = bridge(
         *("opa-config", "--view", VIEW, "--from", url, "--bridge-url", f"http://{fleet.address}", "-o", "json"),
         *("--publish-credentials", fleet.folder / "credentials"),
     )
     assert printed.returncode == 0, printed.stderr
-    config = json.loads(printed.stdout)
-    if url.startswith("oci"):
-        credentials = {"bearer": {"scheme": "Basic", "token": f"{USER}:{PASSWORD}"}}
-        config["services"]["storage"]["credentials"] = credentials
+    config: dict[str, Any] = json.loads(printed.stdout)
     config["bundles"][BUNDLE_NAME]["polling"] = {"min_delay_seconds": 1, "max_delay_seconds": 1}
-    address, _ = fleet.start_edge(name, config | more)
-    return address
+    return config
 
 
 def status_of(fleet: Fleet, bridge: Run) -> subprocess.CompletedProcess[str]:
@@ -126,6 +139,69 @@ def test_edge_keeps_its_view_when_storage_has_a_corrupt_one_or_one_that_is_not_s
     assert re.search(rf"^edge +{VIEW} +{known['revision']} .*{re.escape(error)}$", shown.stdout, re.MULTILINE)
     assert shown.returncode == 1
     assert known == about(edge)
+
+
+@contextlib.contextmanager
+def metadata_server() -> Iterator[str]:
+    """The metadata server of a machine of Google, whose account has a token."""
+
+    class Metadata(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_asked = self.headers["Metadata-Flavor"] == "Google" and "devstorage.read_only" in self.path
+            self.send_response(200 if is_asked else 400)
+            self.end_headers()
+            self.wfile.write(json.dumps({"access_token": "a-token", "expires_in": 60, "token_type": "Bearer"}).encode())
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Metadata) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.needs("fake-gcs-server", "azurite-blob")
+def test_edges_of_google_and_of_azure_answer_as_the_hub(
+    bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path, bridge: Run
+) -> None:
+    with ExitStack() as stack:
+        fleet = Fleet(tmp_path, bridge_path, opa_path, environment, stack)
+        urls = {}
+        for kind in ("gs", "az"):
+            (tmp_path / kind).mkdir()
+            server = stack.enter_context(StorageServer(kind, tmp_path / kind).running())
+            fleet.environment = {**fleet.environment, **server.environment}
+            urls[kind] = server.url("east")
+        settings = tmp_path / "bridge.yaml"
+        settings.write_text(f"cluster: east\npublish_to: {[*urls.values()]}\n")
+        fleet.start_hub("Gateway/infra/public", settings=settings)
+        # As the guide has it: Google's token from the machine, and for Azure a signed URL instead of an identity.
+        google = configuration_of(fleet, bridge, urls["gs"])
+        google["services"]["storage"]["credentials"]["gcp_metadata"]["endpoint"] = stack.enter_context(
+            metadata_server()
+        )
+        azure = configuration_of(fleet, bridge, urls["az"])
+        for name in ("credentials", "headers"):
+            del azure["services"]["storage"][name]
+        azure["bundles"][BUNDLE_NAME]["resource"] += f"?{signed_query(urls['az'], fleet.environment)}"
+        edges = [fleet.start_edge(f"edge-{number}", one)[0] for number, one in enumerate((google, azure))]
+        for edge in edges:
+            eventually_blocking(functools.partial(about, edge))
+            assert _answers(edge, [STOREFRONT]) == _answers(fleet.opa_url, [STOREFRONT])
+        revision = about(edges[0])["revision"]
+        fleet.change("63-storefront.yaml", "theme: dark", "theme: light")
+        for edge in edges:
+            _wait_for_other_revision(edge, revision)
+            assert "light" in json.dumps(query(edge, "effective", {"targets": [STOREFRONT]}))
+
+
+def signed_query(url: str, environment: dict[str, str]) -> str:
+    """Return the query of a signed URL with which the view can be read for ten minutes."""
+    place = place_of(url)
+    assert isinstance(place, AzureContainer)
+    key = environment["AZURE_STORAGE_ACCOUNT_KEY"]
+    store = AzureStore(
+        place.name, prefix=place.prefix, account_name=place.account, account_key=key, endpoint=place.endpoint
+    )
+    return obstore.sign(store, "GET", place.name_of(VIEW), timedelta(minutes=10)).partition("?")[2]
 
 
 async def _replace(url: str, content: bytes) -> None:

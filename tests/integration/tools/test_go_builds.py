@@ -1,4 +1,4 @@
-"""Go builds every tool by itself."""
+"""Go builds every tool by itself, and npm the one of its own."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from hack.tools import TOOLS
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", [name for name, tool in TOOLS.items() if tool.go])
 def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     """With no such tool on PATH and no downloads, it is there afterwards, and tells its version."""
     go = shutil.which("go")
@@ -33,3 +33,13 @@ def test_go_builds_it_into_an_empty_cache(name: str, tmp_path: Path) -> None:
     which = [sys.executable, "-m", "hack.tools", "which", name]
     path = subprocess.run(which, env=environment, capture_output=True, text=True, check=True).stdout.strip()
     assert path.startswith(str(tmp_path))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("npm") is None, reason="there is no npm here")
+def test_npm_installs_its_tool_into_an_empty_cache(tmp_path: Path) -> None:
+    environment = os.environ | {"BRIDGE_CACHE": str(tmp_path)}
+    command = [sys.executable, "-m", "hack.tools", "install", "azurite-blob"]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert "installed by npm" in answer.stderr
