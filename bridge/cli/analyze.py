@@ -114,7 +114,9 @@ def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[t
         return
     from bridge.sources.commits import manifests_at
 
-    with manifests_at(base, files) as (tree, paths):
+    with manifests_at(base, files) as (tree, paths, missing):
+        for path in missing:
+            print_error(f"warning: {path} does not exist at {base}: all of its objects are new, and none is deleted")
         prefix = f"{tree}/"
         yield (
             dataclasses.replace(source, manifests=tuple(paths)),
@@ -130,7 +132,7 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
     crds = read_crds(asked.more["schemas"])
     # Of two whole states each has its own CRDs.
     applied = read_applied(files, [*([] if prune else await held_crds(engine)), *crds])
-    if files and not applied.objects and not applied.problems and not prune:
+    if files and not applied.objects and not applied.problems and asked.more["base"] is None:
         raise CommandError(f"no objects in {', '.join(files)}")
     going = await deleted_keys(engine, deleted)
     if prune:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DIFFERENT = 1  # exit code
 _Place = tuple[str, str, str, str]  # target, policy kind, path, namespace of the requests
-_Side = tuple[dict[_Place, Entry], dict[tuple[str, str, str], Entry]]  # effective policies, problems
+_Side = tuple[dict[_Place, Entry], dict[tuple[Any, ...], Entry]]  # effective policies, problems
 
 
 @command(
@@ -97,7 +97,7 @@ def _side(source: Input, kind: str | None, namespace: str | None, namespaces: se
     """Return what is in effect in a source, and the exit code; add the source's namespaces to `namespaces`."""
 
     async def ask(engine: Engine) -> _Side:
-        from bridge.queries.analysis import all_problems
+        from bridge.queries.analysis import all_problems, identity_of
         from bridge.queries.asking import effective_everywhere, policy_kind
 
         namespaces.update(await engine.opa.query("namespaces", {}))
@@ -108,7 +108,7 @@ def _side(source: Input, kind: str | None, namespace: str | None, namespaces: se
             for one in entry["paths"]
         }
         problems = await all_problems(engine.opa, None, namespace) if kind is None else []
-        return effective, {(one["subject"], one["about"], one["reason"]): one for one in problems}
+        return effective, {identity_of(one): one for one in problems}
 
     return read(source, ask)
 

@@ -68,7 +68,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         # Only problems that are new since the baseline was written, warnings included
         bridge problems --manifests deploy/ --baseline problems.json --fail-on warning
     """
-    from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules, require_selected
+    from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules, selects_none
     from bridge.queries.asking import target_keys
 
     ignored, baseline = _reasons(asked.more["ignore"]), asked.more["baseline"]
@@ -79,8 +79,9 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     for line in engine.unchecked():
         print_error(f"warning: {line}")
     found = await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts)
-    if not found:
-        await require_selected(engine.opa, asked.namespace, asked.selects)
+    nothing = "No new problems found." if baseline else "No problems found."
+    if not found and await selects_none(engine.opa, asked.namespace, asked.selects):
+        nothing = "No problems found: -l selects no object."
     if not asked.words and asked.namespace is None:
         found += await rejected_modules(engine)
     found = [problem for problem in known(engine, found) if problem["reason"] not in ignored]
@@ -92,7 +93,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     fails = bool(found) if asked.more["fail_on"] == "warning" else any(map(is_error, found))
     return Answer(
         lambda: [problems_table(found, engine.position)],
-        "No new problems found." if baseline else "No problems found.",
+        nothing,
         found,
         names=lambda: [problem["subject"] for problem in found],
         code=_FOUND if fails else 0,
@@ -112,19 +113,11 @@ def _reasons(text: str) -> set[str]:
     return wanted
 
 
-_IDENTITY = ("subject", "about", "reason", "message")
-
-
-def _identity(problem: Entry) -> tuple[Any, ...]:
-    """Return what makes a problem the same one, and at last whether it is more than a warning."""
-    from bridge.queries.analysis import is_error
-
-    return (*(problem[name] for name in _IDENTITY), is_error(problem))
-
-
 def _write_baseline(file: Path, found: Sequence[Entry]) -> None:
-    rows = sorted({_identity(problem) for problem in found})
-    entries = [dict(zip(_IDENTITY, row, strict=False)) | ({} if row[-1] else {"warning": True}) for row in rows]
+    from bridge.queries.analysis import IDENTITY, identity_of
+
+    rows = sorted({identity_of(problem) for problem in found})
+    entries = [dict(zip(IDENTITY, row, strict=False)) | ({} if row[-1] else {"warning": True}) for row in rows]
     try:
         file.write_bytes(msgspec.json.format(msgspec.json.encode({"problems": entries}), indent=2) + b"\n")
     except OSError as error:
@@ -136,17 +129,19 @@ def _without_known(file: Path, found: Sequence[dict[str, Any]]) -> list[dict[str
 
     A problem that is only a warning in the baseline is new when it is more.
     """
+    from bridge.queries.analysis import IDENTITY, identity_of
+
     try:
         entries = msgspec.json.decode(file.read_bytes(), type=_Baseline).problems
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}: --write-baseline writes it") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{file}: not a baseline: {error}; --write-baseline writes one") from error
-    listed = {(*(entry.get(name) for name in _IDENTITY), not entry.get("warning")) for entry in entries}
-    current = {_identity(problem) for problem in found}
+    listed = {(*(entry.get(name) for name in IDENTITY), not entry.get("warning")) for entry in entries}
+    current = {identity_of(problem) for problem in found}
     if gone := len({row[:-1] for row in listed} - {row[:-1] for row in current}):
         print_error(f"note: {gone} of {len(listed)} problems in {file} no longer exist: --write-baseline removes them")
-    return [problem for problem in found if not listed & {(*_identity(problem)[:-1], True), _identity(problem)}]
+    return [problem for problem in found if not listed & {(*identity_of(problem)[:-1], True), identity_of(problem)}]
 
 
 def known(engine: Engine, problems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

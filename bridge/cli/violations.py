@@ -45,7 +45,7 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
         # The JSON result of the query
         bridge violations --manifests examples/constraints -o json
     """
-    from bridge.queries.analysis import require_selected
+    from bridge.queries.analysis import selects_none
     from bridge.queries.asking import selected, violations_by
 
     names = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
@@ -58,14 +58,15 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)
     found = await selected(engine.opa, rows, "object", asked.selects)
-    if not found:
-        await require_selected(engine.opa, asked.namespace, asked.selects)
+    nothing = "No violations found."
+    if not found and await selects_none(engine.opa, asked.namespace, asked.selects):
+        nothing = "No violations found: -l selects no object."
     if asked.namespace is None:
         await _report_exemptions(engine, [entry["constraint"] for entry in constraints], rows)
     denied = any(row["enforcementAction"] == "deny" for row in found)
     return Answer(
         lambda: [_violation_table(found, wide=asked.wide)],
-        "No violations found.",
+        nothing,
         found,
         code=INPUT_ERROR if at_fault else _DENIED if denied else 0,
     )

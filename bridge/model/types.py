@@ -8,6 +8,7 @@ GATEWAY_API = "gateway.networking.k8s.io"
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 POLICY_KIND = "policybridge.io/PolicyKind"
 CONSTRAINT = "policybridge.io/Constraint"
+OWN_VERSIONS = dict.fromkeys((POLICY_KIND, CONSTRAINT, "policybridge.io/RegoPolicy"), ("v1alpha1",))  # of the own CRDs
 GUARDRAIL_PREFIX = "bridge.guardrails."  # of the Rego packages that judge what is in effect
 DESCRIBING = frozenset({POLICY_KIND, CRD})  # types whose objects describe policy kinds
 ALWAYS = (

@@ -29,7 +29,7 @@ from bridge.queries.asking import (
     violations_by,
     with_suggestions,
 )
-from bridge.queries.names import NameNotFoundError, exemption_text
+from bridge.queries.names import exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
 from bridge.sources.pruning import prune
@@ -128,12 +128,12 @@ async def held_keys(opa: Opa) -> list[Key]:
     ]
 
 
-async def require_selected(opa: Opa, namespace: str | None, selects: Selects | None) -> None:
-    """Raise NameNotFoundError if no object, of one namespace or of all, has the labels that `selects` wants."""
-    if selects is not None:
-        held = await objects(opa, [key for key in await held_keys(opa) if namespace in {None, key.namespace}])
-        if not any(selects(labels_of(obj)) for obj in held.values()):
-            raise NameNotFoundError("-l selects no object" + (f" in namespace {namespace}" if namespace else ""))
+async def selects_none(opa: Opa, namespace: str | None, selects: Selects | None) -> bool:
+    """Return whether no object, of one namespace or of all, has the labels that `selects` wants."""
+    if selects is None:
+        return False
+    held = await objects(opa, [key for key in await held_keys(opa) if namespace in {None, key.namespace}])
+    return not any(selects(labels_of(obj)) for obj in held.values())
 
 
 async def all_problems(
@@ -244,6 +244,14 @@ def is_error(problem: Mapping[str, Any]) -> bool:
     """Return whether a problem is more than a warning or a dryrun: of a Constraint, or about an unknown field."""
     action: str = problem.get("enforcementAction", "deny")
     return action == "deny"
+
+
+IDENTITY = ("subject", "about", "reason", "message")
+
+
+def identity_of(problem: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the fields by which a problem of another state is the same one; at last whether it is an error."""
+    return (*(problem[name] for name in IDENTITY), is_error(problem))
 
 
 async def analyze(

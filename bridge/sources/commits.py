@@ -11,8 +11,8 @@ from bridge.sources.manifests import ManifestError
 
 
 @contextmanager
-def manifests_at(commit: str, paths: Sequence[str]) -> Iterator[tuple[Path, list[str]]]:
-    """Yield a temporary work tree of a commit, and in it the places of these files and folders that the commit has.
+def manifests_at(commit: str, paths: Sequence[str]) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield a temporary work tree of a commit, in it the places of these paths that the commit has, and those it lacks.
 
     If it has none, the only place is an empty folder. The repository is that of the first path. Raises ManifestError
     if there is none, if a path is outside of it, or if the commit is unknown there.
@@ -26,7 +26,8 @@ def manifests_at(commit: str, paths: Sequence[str]) -> Iterator[tuple[Path, list
         _git(top, "worktree", "add", "--quiet", "--force", "--detach", str(tree), "--end-of-options", commit)
         try:
             (empty := Path(folder) / "empty").mkdir()
-            yield tree, [str(tree / path) for path in inside if (tree / path).exists()] or [str(empty)]
+            missing = [path for path, place in zip(paths, inside, strict=True) if not (tree / place).exists()]
+            yield tree, [str(tree / path) for path in inside if (tree / path).exists()] or [str(empty)], missing
         finally:
             _git(top, "worktree", "remove", "--force", str(tree))
 

@@ -17,6 +17,7 @@ import msgspec
 
 from bridge.model.keys import group_of
 from bridge.model.text import nearest
+from bridge.model.types import OWN_VERSIONS
 from bridge.sources.defaults import mapping_of
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class Released(msgspec.Struct, frozen=True):
 class Doubt:
     """A kind or field of an object that its schema does not have, or a value that its schema does not allow.
 
-    `reason` is UnknownKind, UnknownField or InvalidValue. `certain` is False if only a release in known_fields.json
-    lacks the name and no similar name exists: a newer release may have it. `place` is that of the name or value in the
-    object.
+    `reason` is UnknownKind, UnknownField, VersionNotServed or InvalidValue. `certain` is False if only a release in
+    known_fields.json lacks the name and no similar name exists: a newer release may have it. `place` is that of the
+    name or value in the object.
     """
 
     reason: str
@@ -74,7 +75,7 @@ class KnownFields:
         self._read_released = _read_released()
         self._defined = {type_id: fields for crd in crds for type_id, fields in fields_of(crd)}
         self._kinds: dict[str, set[str]] = {}
-        for type_id in (*self._read_released, *self._defined):
+        for type_id in (*OWN_VERSIONS, *self._read_released, *self._defined):
             group, _, kind = type_id.rpartition("/")
             self._kinds.setdefault(group, set()).add(kind)
 
@@ -90,7 +91,7 @@ class KnownFields:
         if type_id in self._read_released:
             known = self._read_released[type_id]
             return list(itertools.islice(_find_unknown_fields(obj, known.fields, known.release), _MOST))
-        return list(self._find_unknown_kind(group, kind))
+        return [] if type_id in OWN_VERSIONS else list(self._find_unknown_kind(group, kind))
 
     def _find_unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
         if kinds := self._kinds.get(group):
@@ -159,8 +160,10 @@ def _read_fields(schema: Mapping[str, Any]) -> Fields | None:
         return {name: _read_fields(field) if isinstance(field, dict) else None for name, field in properties.items()}
     if items := mapping_of(schema, "items"):
         return _read_fields(items)
-    others = mapping_of(schema, "additionalProperties")
-    return {_FREE: inner} if others and (inner := _read_fields(others)) else None
+    if (others := schema.get("additionalProperties")) is None and schema.get("type") == "object":
+        return {}  # an API server drops everything in it
+    inner = _read_fields(others) if isinstance(others, dict) else None
+    return None if inner is None else {_FREE: inner}
 
 
 def _merge(one: Fields | None, other: Fields | None) -> Fields | None:

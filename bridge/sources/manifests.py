@@ -147,7 +147,7 @@ class ManifestSource:
         `crds` describe kinds in addition to those among the manifests. With `keys` only of these objects.
         """
         from bridge.sources.known_fields import Doubt, KnownFields
-        from bridge.sources.schemas import Schemas
+        from bridge.sources.schemas import Schemas, wrong_metadata
 
         reading = self._state.reading
         crds = [*crds, *self._crds, *_crds_of(reading)]
@@ -157,8 +157,10 @@ class ManifestSource:
         for key, manifest in reading.manifests.items():
             if keys is not None and str(key) not in keys:
                 continue
-            wrong = schemas.wrong_values(reading.objects[key])
+            wrong = [*wrong_metadata(manifest.object), *schemas.wrong_values(reading.objects[key])]
             doubts = [Doubt("InvalidValue", one.message, certain=True, place=one.place) for one in wrong]
+            if unserved := schemas.unserved_version(manifest.object):
+                doubts.append(Doubt("VersionNotServed", *unserved, ("apiVersion",)))
             for doubt in (*doubts, *known.doubts(manifest.object)):
                 if manifest.file not in lines:
                     lines[manifest.file] = _read_lines(manifest.file)

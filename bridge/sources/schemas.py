@@ -23,6 +23,7 @@ import jsonschema_rs
 import msgspec
 
 from bridge.model.keys import group_of
+from bridge.model.types import OWN_VERSIONS
 from bridge.sources.defaults import drop_nulls, mapping_of
 from bridge.sources.rules import KEYWORD, Rules
 
@@ -46,6 +47,44 @@ class WrongValue:
     place: Place
 
 
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_NAME = re.compile(rf"(?=.{{1,253}}\Z){_SUBDOMAIN}", re.DOTALL)
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
+_LABEL = re.compile(rf"({_WORD})?")
+_RBAC = "rbac.authorization.k8s.io"  # whose names may have other characters
+
+
+def wrong_metadata(obj: Object) -> Iterator[WrongValue]:
+    """Yield the names, labels and annotations that an API server refuses of an object of any kind.
+
+    The rules are those of Kubernetes' pages "Object Names and IDs" and "Labels and Selectors".
+    """
+    metadata = obj["metadata"]
+    name, namespace = metadata["name"], metadata.get("namespace")
+    if group_of(obj["apiVersion"]) != _RBAC and not _NAME.fullmatch(name):
+        yield _refused(name, "lower case letters, digits, '-' and '.', at most 253", "name")
+    if namespace and not _NAMESPACE.fullmatch(namespace):
+        yield _refused(namespace, "lower case letters, digits and '-', at most 63", "namespace")
+    for key, value in mapping_of(metadata, "labels").items():
+        if not _KEY.fullmatch(key):
+            yield _refused(key, _OF_KEYS, "labels")
+        elif not _LABEL.fullmatch(value or ""):
+            yield _refused(value, "letters, digits, '-', '_' and '.', at most 63", "labels", key)
+    for key in mapping_of(metadata, "annotations"):
+        if not _KEY.fullmatch(key.lower()):
+            yield _refused(key, _OF_KEYS, "annotations")
+
+
+_OF_KEYS = "letters, digits, '-', '_' and '.', at most 63, with or without a domain and / before them"
+
+
+def _refused(value: str, allowed: str, *place: str) -> WrongValue:
+    where = ".".join(("metadata", *place))
+    return WrongValue(f"{where}: Invalid value: {_shown(value)}: must be {allowed}", ("metadata", *place))
+
+
 class Schemas:
     """The schemas by which objects are checked. `crds` describe some of their kinds."""
 
@@ -64,6 +103,24 @@ class Schemas:
             self._checks[at] = self._make_check(*at)
         check = self._checks[at]
         return list(itertools.islice(check.wrong_values(obj), _MOST)) if check else []
+
+    def unserved_version(self, obj: Object) -> tuple[str, bool] | None:
+        """Return that no API server takes an object in its version, and whether this is certain.
+
+        None if one does, and for a kind without a schema. It is certain by a CRD, and not by a release.
+        """
+        group, kind, version = group_of(obj["apiVersion"]), obj["kind"], obj["apiVersion"].rpartition("/")[2]
+        type_id = f"{group}/{kind}"
+        served: Iterable[str] = self._defined.get(type_id, ()) or OWN_VERSIONS.get(type_id, ())
+        certain = bool(served)
+        if not served and (raw := _read_shipped().get(type_id)):
+            served = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if not served or version in served:
+            return None
+        where = (
+            "" if certain else " in a release that the bridge knows: another may have it, whose CRDs --schemas takes"
+        )
+        return f"no version {version!r} of {kind}, only {', '.join(sorted(served))}{where}", certain
 
     def unchecked_rules(self) -> dict[str, int]:
         """Return how many rules of each checked kind cannot be evaluated, by `<group>/<Kind>`."""

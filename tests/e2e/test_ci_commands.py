@@ -100,6 +100,22 @@ def test_analyze_compares_with_a_commit(bridge: Run, clone: Path) -> None:
     assert json.loads(everything_is_new.stdout)["objects"]["created"] == []
 
 
+def test_a_folder_that_the_commit_lacks_is_named(bridge: Run, clone: Path) -> None:
+    (clone / "deploy").rename(clone / "apply")
+    answer = bridge("analyze", clone / "apply", "--base", "HEAD")
+    assert " 0 deleted." in answer.stdout
+    assert (
+        f"warning: {clone / 'apply'} does not exist at HEAD: all of its objects are new, and none is" in answer.stderr
+    )
+
+
+def test_an_empty_rendering_is_no_deletion_of_everything(bridge: Run, tmp_path: Path) -> None:
+    (old := tmp_path / "old.yaml").write_text(GATE)
+    (new := tmp_path / "new.yaml").write_text("")
+    answer = bridge("analyze", "-f", new, "--manifests", old, "--prune")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", f"error: no objects in {new}\n")
+
+
 GATE = """
 apiVersion: policybridge.io/v1alpha1
 kind: Constraint

@@ -347,3 +347,20 @@ def test_compare_shows_what_differs_between_two_folders(bridge: Run, tmp_path: P
     assert re.search(r"ONLY IN .*shop +PROBLEM +MESSAGE\nColorPolicy/.*TargetNotFound", answer.stdout), answer.stdout
     same = bridge("compare", "--manifests", SHOP, "--manifests", SHOP)
     assert (same.returncode, same.stdout) == (0, "Effective policies do not differ; 23 paths are equal.\n")
+
+
+def test_a_violation_that_only_warns_in_one_folder_is_a_difference(bridge: Run, tmp_path: Path) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "cart", "namespace": "shop"}, "spec": {}}
+    lost = {"apiVersion": "policybridge.io/v1alpha1", "kind": "Constraint", "metadata": {"name": "lost"}}
+    match = {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}]}
+    sides = [
+        written(
+            tmp_path / f"{action}.yaml",
+            service,
+            lost | {"spec": {"policy": "testing.nowhere", "match": match, "enforcementAction": action}},
+        )
+        for action in ("warn", "deny")
+    ]
+    answer = bridge("compare", "--manifests", sides[0], "--manifests", sides[1])
+    assert answer.returncode == 1
+    assert answer.stdout.count("Violation") == 2

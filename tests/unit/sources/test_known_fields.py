@@ -37,6 +37,14 @@ def released() -> KnownFields:
             written("HTTPRoute", {}, "gateway.networking.k8.io/v1"),
             'unknown group "gateway.networking.k8.io" of the kind HTTPRoute; did you mean "gateway.networking.k8s.io"?',
         ),
+        (
+            written("Constrant", {}, "policybridge.io/v1alpha1"),
+            'unknown kind "Constrant" in the group policybridge.io; did you mean "Constraint"?',
+        ),
+        (
+            written("PolicyKind", {}, "policybrige.io/v1alpha1"),
+            'unknown group "policybrige.io" of the kind PolicyKind; did you mean "policybridge.io"?',
+        ),
         (written("HTTPRoute", {"parentRef": []}), 'unknown field "spec.parentRef"; did you mean "parentRefs"?'),
         (
             written("HTTPRoute", {"rules": [{}, {"backendRef": []}]}),
@@ -114,3 +122,14 @@ def test_crd_of_any_shape_is_read(crd: dict[str, Any]) -> None:
 
 def test_object_has_at_most_twenty_doubts(released: KnownFields) -> None:
     assert len(released.doubts(written("HTTPRoute", {f"x{number}": 1 for number in range(1000)}))) == 20
+
+
+def test_an_object_without_properties_keeps_no_field() -> None:
+    obj = written("Widget", {"closed": {"a": 1}, "open": {"a": 1}, "free": {"a": 1}}, "example.com/v0")
+    fields = {
+        "closed": {"type": "object"},
+        "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "free": {"type": "object", "additionalProperties": True},
+    }
+    found = KnownFields([widgets({"type": "object", "properties": fields})]).doubts(obj)
+    assert [doubt.message for doubt in found] == ['unknown field "spec.closed.a"']

@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+import yaml
 
+from bridge.files import crds_root
+from bridge.model.types import OWN_VERSIONS
 from bridge.sources.defaults import Defaulter
-from bridge.sources.schemas import Schemas
+from bridge.sources.schemas import Schemas, wrong_metadata
 
 GATEWAY_API = "gateway.networking.k8s.io/v1"
 
@@ -99,6 +102,56 @@ def test_every_served_version_has_its_schema(released: Schemas) -> None:
         assert released.wrong_values(obj("HTTPRoute", {"hostnames": 1}, f"gateway.networking.k8s.io/{version}"))
     assert not released.wrong_values(obj("HTTPRoute", {"hostnames": 1}, "gateway.networking.k8s.io/v9"))
     assert not released.wrong_values(obj("ConfigMap", 1, "v1"))
+
+
+def test_a_version_that_no_api_server_serves_is_reported(released: Schemas) -> None:
+    for served in ("gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"):
+        assert released.unserved_version(obj("HTTPRoute", {}, served)) is None
+    assert released.unserved_version(obj("Pod", {}, "v9")) is None
+    message, certain = released.unserved_version(obj("HTTPRoute", {}, "gateway.networking.k8s.io/v9")) or ("", True)
+    assert (message.partition(" in a release")[0], certain) == ("no version 'v9' of HTTPRoute, only v1, v1beta1", False)
+    own = Schemas([crd({})])
+    assert own.unserved_version(obj("Widget", {}, "example.com/v1")) is None
+    assert own.unserved_version(obj("Widget", {}, "example.com/v2")) == ("no version 'v2' of Widget, only v1", True)
+    constraint = released.unserved_version(obj("Constraint", {}, "policybridge.io/v1"))
+    assert constraint == ("no version 'v1' of Constraint, only v1alpha1", True)
+
+
+def test_versions_of_the_own_kinds_are_those_of_their_crds() -> None:
+    crds = [yaml.safe_load(file.read_text(encoding="utf-8"))["spec"] for file in crds_root().glob("*.yaml")]
+    served = {f"{one['group']}/{one['names']['kind']}": [each["name"] for each in one["versions"]] for one in crds}
+    assert {type_id: list(versions) for type_id, versions in OWN_VERSIONS.items()} == served
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        (
+            {
+                "name": "one.v-1",
+                "namespace": "shop",
+                "labels": {"a.b/C_d": "", "e": "F.g_h"},
+                "annotations": {"A.B/x": "y z"},
+            },
+            "",
+        ),
+        ({"name": "c\u00e4rt"}, "metadata.name"),
+        ({"name": "Cart"}, "metadata.name"),
+        ({"name": "-cart"}, "metadata.name"),
+        ({"name": "cart\n"}, "metadata.name"),
+        ({"name": "c" * 254}, "metadata.name"),
+        ({"name": "cart", "namespace": "Shop"}, "metadata.namespace"),
+        ({"name": "cart", "namespace": "shop.eu"}, "metadata.namespace"),
+        ({"name": "cart", "labels": {"team name": "web"}}, "metadata.labels"),
+        ({"name": "cart", "labels": {"team": "web team"}}, "metadata.labels.team"),
+        ({"name": "cart", "annotations": {"a b/c": "d"}}, "metadata.annotations"),
+    ],
+)
+def test_names_and_labels_that_an_api_server_refuses(metadata: dict[str, Any], field: str) -> None:
+    found = [one.message.partition(": ")[0] for one in wrong_metadata({**obj("HTTPRoute", {}), "metadata": metadata})]
+    assert found == ([field] if field else [])
+    role = obj("Role", {}, "rbac.authorization.k8s.io/v1") | {"metadata": {"name": "system:Node"}}
+    assert [*wrong_metadata(role)] == []
 
 
 def test_schema_of_a_crd_counts_before_the_release() -> None:
