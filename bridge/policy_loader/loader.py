@@ -81,7 +81,6 @@ _DRIFT = 1.5  # so much longer may the shortest check become with each check: th
 _COMMON = 0.5  # of the time of a first check: what the tests of all in it may take, by their last check
 _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they double
 _LONGEST_LOOK = 0.5
-_FORMER = 16  # bundles that OPA may still report as active; changes arrive while it loads them
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
 _RETRY = 30.0  # seconds until a rejected version is checked again, for a reason outside of the set
 _FAILED = 1.0  # seconds after a check that could not be made
@@ -128,8 +127,8 @@ class Entry:
 
     `problems` are of `submitted`, and `final` if no other submission can fix them. If that is `alone`, it joins others
     only after a check alone beside the served set, of at most `patience` seconds. `tried` is the version in such a
-    check, `passed` the last one that did, perhaps not the last one submitted. `cost` are the
-    seconds by which the author's last version prolonged a check. `others` are the versions without which a failure of
+    check, `passed` the last one that did, perhaps not the last one submitted. `cost` are the seconds by which the
+    author's last version prolonged a check, None before the first. `others` are the versions without which a failure of
     `submitted` in OPA may be fixed. `pending` is a verdict that is not reported yet, with the time since which it is
     known. `lost` is the last active version, if others have taken it out.
     """
@@ -143,7 +142,7 @@ class Entry:
     alone: bool = False
     tried: Submission | None = None
     passed: Submission | None = None
-    cost: float = 0.0
+    cost: float | None = None
     patience: float = QUICK
     others: tuple[Submission, ...] = ()
     reported: Verdict | None = None
@@ -231,6 +230,14 @@ def _rank_youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
     return entry.since, entry.submitted.age
 
 
+def _split(late: Sequence[tuple[Entry, Submission]]) -> list[list[tuple[Entry, Submission]]]:
+    """Return two parts of those whose check was late: known authors and new ones, otherwise halves."""
+    known = [one for one in late if one[0].cost is not None]
+    new = [one for one in late if one[0].cost is None]
+    half = len(late) // 2
+    return [known, new] if known and new else [[*late[:half]], [*late[half:]]]
+
+
 class Loader:
     """Keeps a set of modules active in which every one compiles with all others.
 
@@ -265,7 +272,7 @@ class Loader:
         self._loaded = asyncio.Event()  # set while OPA has the newest set
         self._wake = asyncio.Event()  # there is something to report, or to look for in OPA
         self._alone: RetryQueue[Key] = RetryQueue(self._find_lane)
-        self._pace = 0.0  # seconds of the shortest check lately; 0 before the first one
+        self._pace = 0.0  # seconds of the shortest check lately
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
         self._published: dict[str, dict[str, str]] | None = None  # STATES_OF_MODULES, None if it is unknown
@@ -610,8 +617,8 @@ class Loader:
 
     def _take_cheap(self, waiting: Sequence[Entry]) -> list[Entry]:
         """Return those whose tests fit into a common check, the cheapest first; check the others alone."""
-        by_cost = sorted(waiting, key=lambda one: one.cost)
-        sums = accumulate(one.cost for one in by_cost)
+        by_cost = sorted(waiting, key=lambda one: one.cost or 0.0)
+        sums = accumulate(one.cost or 0.0 for one in by_cost)
         costly = {id(one) for one, spent in zip(by_cost, sums, strict=True) if spent > _COMMON * self._bound}
         self._check_later(one for one in waiting if id(one) in costly)
         return [one for one in waiting if id(one) not in costly]
@@ -640,8 +647,7 @@ class Loader:
                     entry.cost, entry.tried, entry.passed = self._judge.find_cost(submission), None, None
             except TimeoutError:
                 if len(part) > 1 and clock.time() < until:
-                    half = len(part) // 2
-                    waiting[:0] = [part[:half], part[half:]]
+                    waiting[:0] = _split(part)
                 else:
                     for entry, _ in part:
                         entry.cost = bound
@@ -650,7 +656,7 @@ class Loader:
 
     def _note_pace(self, took: float) -> None:
         """Note the seconds of a check without faults."""
-        self._pace = min(took, _DRIFT * self._pace) if self._pace else took
+        self._pace = min(took, _DRIFT * self._bound / _USUAL)
 
     async def find_dependents(self, author: Key) -> list[str] | None:
         """Return the authors whose active modules do not compile without those of this one, each with the reason.
@@ -793,10 +799,9 @@ class Loader:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
         bundle = self._judge.bundle(self._served)
-        self._contents.pop(bundle.revision, None)
+        kept = {self._confirmed, self._activation.handed, self.revision}
+        self._contents = {revision: content for revision, content in self._contents.items() if revision in kept}
         self._contents[bundle.revision] = {submission.author: submission for submission in self._served}
-        if len(self._contents) > _FORMER:
-            del self._contents[next(iter(self._contents))]
         digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
         before, self._digests = self._digests, digests
         if bundle.revision != self.revision:
@@ -890,7 +895,7 @@ class Loader:
             self._note_pace(took)
             entry.passed = submission
             self.reconsider()
-        entry.cost = max(took - self._pace, 0.0)
+        entry.cost = max(self._judge.find_cost(submission), took - self._bound / _USUAL)
         if entry.submitted is not submission:
             return
         if not problems:
@@ -951,13 +956,18 @@ class Activation:
         """Return whether a revision was replaced in the last RECENT seconds, so OPA may not have its successor yet."""
         return self._replaced.get(revision, -RECENT) > asyncio.get_running_loop().time() - RECENT
 
+    @property
+    def handed(self) -> str:
+        """Return the revision that OPA got last, which may be an earlier one."""
+        return self._endpoint.handed_revision
+
     async def is_active(self) -> bool:
         """Return whether OPA has activated the bundle. Raises BundleRefused if it rejects it."""
         return await self.find_active() == self.revision
 
     async def find_active(self) -> str | None:
         """Return the revision that OPA has, None if it has none. Raises BundleRefused if it rejects the served one."""
-        handed = self._endpoint.handed_revision  # another bundle may be served while OPA responds
+        handed = self.handed  # another bundle may be served while OPA responds
         status = await self._read_status()
         if status is None or status.active_revision == self.revision:
             return status.active_revision if status else None

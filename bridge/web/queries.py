@@ -240,7 +240,7 @@ class EffectiveStream:
     async def _watch(
         self, request: web.Request, targets: Sequence[Key], kind: str | None, source: str | None
     ) -> web.StreamResponse:
-        with self.following.following(targets, kind, source) as (reader, followed):
+        with self.following.following(targets, kind, source, request.remote or "") as (reader, followed):
             return await self.streams.send(request, self._events(reader, followed))
 
     async def _events(self, reader: Reader, followed: Sequence[Followed]) -> AsyncIterator[Event]:

@@ -31,11 +31,12 @@ Entry = Mapping[str, Any]  # in the form of the query `effective`
 
 @dataclass(eq=False, slots=True)
 class Reader:
-    """One reader. `differing` are the places to report; further changes are added to them.
+    """One reader, of a `client`. `differing` are the places to report; further changes are added to them.
 
     A slow reader therefore gets only the latest state, and the queue is bounded by the number of places.
     """
 
+    client: str = ""
     differing: dict[Place, None] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -72,7 +73,8 @@ class Followed:
 class Following:
     """Follows targets for readers. `run` works until it is cancelled.
 
-    A revision numbers the writes to OPA: its results were queried after that write.
+    A revision numbers the writes to OPA: its results were queried after that write. Each source namespace is a query of
+    its own: those of clients with few of them are the first, and between two queries newer changes are taken in.
     """
 
     def __init__(self) -> None:
@@ -81,6 +83,7 @@ class Following:
         self._backing: Backing | None = None
         self._followed: dict[tuple[str, str | None, str | None], Followed] = {}
         self._notices: list[Notice] = []
+        self._due: dict[str | None, dict[str, set[str]]] = {}  # scopes to query, by source and kind; the oldest first
         self._wake = asyncio.Event()
 
     @property
@@ -119,14 +122,14 @@ class Following:
 
     @contextlib.contextmanager
     def following(
-        self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None
+        self, targets: Sequence[Key], policy_kind: str | None, source_namespace: str | None, client: str = ""
     ) -> Iterator[tuple[Reader, list[Followed]]]:
-        """Follow targets as one reader; call it while OPA is running."""
+        """Follow targets as one reader of a client; call it while OPA is running."""
         assert self._backing is not None  # noqa: S101 - otherwise requests are refused
         if not self._followed:
             self._settled = self._number
             self._backing.replicator.listen(self.note)
-        reader = Reader()
+        reader = Reader(client)
         found = []
         for target in targets:
             name = (str(target), policy_kind, source_namespace)
@@ -164,28 +167,32 @@ class Following:
                 why = f"{type(error).__name__}: {error}"
                 log.error("effective policy watch failed", why=why, retry_seconds=wait)
                 self._notices.clear()
+                self._due.clear()
                 for one in self._followed.values():
                     one.stale = True
                 await asyncio.sleep(wait)
                 self._wake.set()
 
     async def _settle(self, opa: Opa) -> None:
-        notices, self._notices = self._notices, []
         revision = self._number
-        try:
-            if notices:
-                await self._follow(opa, notices)
-        except OpaError:
-            self._notices = [*notices, *self._notices]
-            raise
+        await self._take_notices(opa)
         failed: OpaError | None = None
-        for one in [one for one in self._followed.values() if one.stale]:
-            one.stale = False
-            try:
-                await self._ask_whole(opa, one)
-            except OpaError as error:  # others may succeed
-                one.stale, failed = True, error
-        self._settled = revision
+        waiting = [one for one in self._followed.values() if one.stale]
+        while self._due or waiting:
+            await self._follow_next(opa)
+            for one in waiting[:1]:
+                one.stale = False
+                try:
+                    await self._ask_whole(opa, one)
+                except OpaError as error:  # others may succeed
+                    one.stale, failed = True, error
+            del waiting[:1]
+            if self._notices:
+                break
+        if self._due or waiting:
+            self._wake.set()
+        else:
+            self._settled = revision
         for one in self._followed.values():
             if not one.current and not one.stale:
                 one.current = True
@@ -193,6 +200,38 @@ class Following:
                     reader.wake.set()
         if failed:
             raise failed
+
+    async def _take_notices(self, opa: Opa) -> None:
+        """Add what changes concern to what is due, for each source."""
+        notices, self._notices = self._notices, []
+        try:
+            scopes = await self._concerned(opa, notices) if notices else {}
+        except OpaError:
+            self._notices = [*notices, *self._notices]
+            raise
+        for source in {one.source_namespace for one in self._followed.values()} if scopes else ():
+            due = self._due.setdefault(source, {})
+            for kind, targets in scopes.items():
+                due.setdefault(kind, set()).update(targets)
+
+    async def _follow_next(self, opa: Opa) -> None:
+        """Query what is due for a source of a client with few of them, and for the source that has waited longest."""
+        counts = self._count_sources()
+        first = sorted(self._due, key=lambda source: (counts.get(source, 0), source or ""))[:1]
+        for source in dict.fromkeys([*first, *[*self._due][:1]]):
+            await self._follow(opa, source)
+
+    def _count_sources(self) -> Mapping[str | None, int]:
+        """Return for each followed source how many sources its clients follow, of the client with the fewest."""
+        by_client: dict[str, set[str | None]] = {}
+        for one in self._followed.values():
+            for reader in one.readers:
+                by_client.setdefault(reader.client, set()).add(one.source_namespace)
+        counts: dict[str | None, int] = {}
+        for sources in by_client.values():
+            for source in sources:
+                counts[source] = min(counts.get(source, len(sources)), len(sources))
+        return counts
 
     async def _ask_whole(self, opa: Opa, one: Followed) -> None:
         try:
@@ -208,15 +247,15 @@ class Following:
         for place in [*one.entries.keys() - entries.keys(), *entries]:
             one.put(place, entries.get(place))
 
-    async def _follow(self, opa: Opa, notices: Sequence[Notice]) -> None:
-        scopes = await self._concerned(opa, notices)
-        followed = [one for one in self._followed.values() if not one.stale]
-        for source in {one.source_namespace for one in followed}:
-            some = [one for one in followed if one.source_namespace == source]
-            for kind, targets in scopes.items():
-                wanting = [one for one in some if one.wants(kind)]
-                if wanting:
-                    await self._follow_kind(opa, kind, sorted(targets), wanting)
+    async def _follow(self, opa: Opa, source: str | None) -> None:
+        """Query what is due for a source, if it is."""
+        scopes = self._due.get(source, {})
+        followed = [one for one in self._followed.values() if not one.stale and one.source_namespace == source]
+        for kind, targets in sorted(scopes.items()):
+            if wanting := [one for one in followed if one.wants(kind)]:
+                await self._follow_kind(opa, kind, sorted(targets), wanting)
+            del scopes[kind]
+        self._due.pop(source, None)
 
     async def _concerned(self, opa: Opa, notices: Sequence[Notice]) -> dict[str, set[str]]:
         """Return the effective targets that a change affects, by policy kind, including deleted known ones."""

@@ -64,16 +64,35 @@ async def test_versions_of_one_author_become_active_while_others_change_slow_tes
                     bench.put(name, f"package team.{name}\n\nx := {version}\n", tests=tests, version=str(version))
                     await asyncio.sleep(0.5)
 
-        async def have_slow_ones() -> bool:
-            return {"a", "b", "c"} <= set(await bench.opa.get("team") or ())
+        async def have_slow_one() -> bool:
+            return not {"a", "b", "c"}.isdisjoint(await bench.opa.get("team") or ())
 
         async with beside(change_slow_ones()):
             for number in range(4):
                 bench.put("quick", f"package team.quick\n\nx := {number}\n", version=f"v{number}")
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(120):
                     await bench.until_active("quick", version=f"v{number}")
             assert await bench.opa.get("team/quick/x") == 3
-            await eventually(have_slow_ones)
+            await eventually(have_slow_one)
+
+
+@pytest.mark.long
+async def test_new_authors_with_endless_tests_delay_a_known_one_by_seconds(opa_path: Path) -> None:
+    async with loading(opa_path) as bench:
+        bench.put("quick", "package team.quick\n\nx := 0\n", version="v0")
+        await bench.until_active("quick", version="v0")
+
+        async def add_slow_ones() -> None:
+            for number in count():
+                tests = SLOW.replace("slow_test", f"slow{number}_test")
+                bench.put(f"slow{number}", f"package team.slow{number}\n\nx := 1\n", tests=tests)
+                await asyncio.sleep(0.5)
+
+        async with beside(add_slow_ones()):
+            for number in range(1, 4):
+                bench.put("quick", f"package team.quick\n\nx := {number}\n", version=f"v{number}")
+                async with asyncio.timeout(120):
+                    await bench.until_active("quick", version=f"v{number}")
 
 
 async def test_verdicts_are_reported_while_others_change_without_a_pause(opa_path: Path) -> None:
@@ -87,7 +106,7 @@ async def test_verdicts_are_reported_while_others_change_without_a_pause(opa_pat
         async with beside(change()):
             bench.put("quick", "package team.quick\n\nx := 1\n")
             bench.put("broken", "package team.broken\n\nx := nowhere\n")
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 await bench.until_active("quick")
                 assert (await bench.refused("broken"))[2] == "rego_unsafe_var_error"
 

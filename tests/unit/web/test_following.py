@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ class Answers(Opa):
     def __init__(self) -> None:
         super().__init__("http://localhost")
         self.requested: list[str] = []
+        self.sources: list[str] = []  # of the queries after the last change
         self.paths: dict[str, list[Any]] = {RULE: [{"spec": 1}]}
         self.failing: dict[str, OpaError] = {}
 
@@ -39,9 +40,11 @@ class Answers(Opa):
         if error := self.failing.get(name):
             raise error
         if name == "dependents":
+            self.sources.clear()
             return {"scopes": {KIND: sorted(self.paths)}, "objects": [], "policies": []}
         if name == "effective":
             return [{"target": target, "policyKind": KIND, "paths": paths} for target, paths in self.paths.items()]
+        self.sources.append(input_document.get("sourceNamespace", ""))
         targets = input_document["scopes"][KIND]
         if OTHER in targets and len(targets) > 1:
             raise SPOILT
@@ -103,6 +106,25 @@ async def test_any_number_of_readers_cost_one_query() -> None:
             assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
         assert not following.knows([ROUTE], None, None)
+
+
+async def test_many_source_namespaces_of_a_client_delay_no_other_client_and_each_has_its_turn() -> None:
+    opa = Answers()
+    async with at_work(opa) as (following, data):
+        with ExitStack() as stack:
+            of_many = [
+                stack.enter_context(following.following([ROUTE], None, f"n{number}", "many"))[0] for number in range(50)
+            ]
+            _, followed = stack.enter_context(following.following([ROUTE], None, "own", "single"))
+            await until(lambda: current(followed))
+            await until(lambda: following.settled == following.revision)
+            for spec in range(2, 60):
+                opa.paths = {RULE: [{"spec": spec}]}
+                data.change(CHANGE)
+                await until(lambda spec=spec: followed[0].entries[RULE, KIND]["paths"] == [{"spec": spec}])
+                assert opa.sources[0] == "own"
+            assert all(one.differing for one in of_many)
+            await until(lambda: following.settled == following.revision)
 
 
 async def test_slow_reader_gets_the_latest_only() -> None:
