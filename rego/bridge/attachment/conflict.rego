@@ -9,6 +9,9 @@ import data.bridge.policy as policies
 # younger policy's ref is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap this
 # applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
+	_in_the_way(policy_key, ref) == []
+	message := sprintf("%s has several policies of the kind %s: none of them has an effect there", [keys.describe(ref.key), keys.parse(policy_key).kind])
+} else := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
 	message := sprintf("%s belongs to %s", [keys.describe(ref.key), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
 } else := {"reason": "Conflicted", "message": message} if {
@@ -55,7 +58,7 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
 _in_the_way(policy_key, ref) := contest.holders if {
 	policy_kind := keys.parse(policy_key).type
-	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
 	node := place(policy_kind, ref.key)
 	contest := _contest(policy_kind, node, _requests_from(policy_key, node))
 	policy_key in contest.challengers
@@ -97,6 +100,7 @@ _requests_from(policy_key, node) := namespace if {
 } else := ""
 
 _holders("Conflict", contenders) := {contenders[0]}
+_holders("ConflictOfAll", contenders) := {policy | count(contenders) == 1; some policy in contenders}
 
 # Large policies are not compared: the oldest ones within the bound have the target.
 _holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {

@@ -21,6 +21,16 @@ _complete(entry) := object.union(_served(entry), {"incomplete": reasons}) if {
 } else := _served(entry)
 
 # METADATA
+# description: The messages of the features that a policy itself uses, and that its kind does not model.
+features_used_by(policy_key) := {sprintf("%s: %s", [keys.describe(policy_key), feature.message]) |
+	some feature in kinds.of_policy(policy_key).notModeled
+	not feature.onPath
+	obj := lookup.get(policy_key)
+	_uses(obj, split(feature.path, "/*"), feature)
+	object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
+}
+
+# METADATA
 # description: |
 #   Why it is not certain what is in effect on a path with the `outcomes` of its policies, `[{policy, outcome}]`. Undefined
 #   if it is.

@@ -25,12 +25,31 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class != "
 # What `ref_flaw` admits besides the group `core`, in one match: strings without separators of keys, and a kind and a name.
 _form := `^([^/#@][^#@]*)?#[^/#@]+#[^/#@]*#[^/#@]+#[^#@]*#[^#@]*$`
 
-raw_refs(policy) := policy.spec.targetRefs if {
+# The refs of a policy as written. A ref with `sectionNames`, a list, is one ref for each section.
+raw_refs(policy) := [one |
+	some raw in refs
+	some one in _by_section(raw)
+] if {
+	refs := _written_refs(policy)
+	some raw in refs
+	_has_sections(raw)
+} else := _written_refs(policy)
+
+_written_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
 } else := [policy.spec.targetRef] if {
 	policy.spec.targetRef != null
 }
+
+_has_sections(raw) if {
+	is_array(raw.sectionNames)
+	count(raw.sectionNames) > 0
+}
+
+_by_section(raw) := [object.union(object.remove(raw, ["sectionNames"]), {"sectionName": name}) | some name in raw.sectionNames] if {
+	_has_sections(raw)
+} else := [raw]
 
 # A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
 _ref_namespace(own_namespace, group, kind, namespace) := namespace if {
@@ -209,6 +228,8 @@ excess(policy) := message if {
 _excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.targetRefs) if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > bounds.targetRefs
+} else := _message("sections of targets", count(raw_refs(policy)), bounds.targetRefs) if {
+	count(raw_refs(policy)) > bounds.targetRefs
 } else := _message("targetSelectors", count(policy.spec.targetSelectors), _selector_bound) if {
 	is_array(policy.spec.targetSelectors)
 	count(policy.spec.targetSelectors) > _selector_bound

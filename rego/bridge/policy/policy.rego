@@ -112,7 +112,7 @@ _invalidity(obj, spec_facts) := spec_facts.error if {
 # A policy that is not being deleted, of a kind whose policies do not conflict at a target.
 _may_be_near(type, obj) if {
 	not absence(obj)
-	not kinds.get(type).sameLevel in {"Conflict", "ConflictOnOverlap"}
+	not kinds.get(type).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
 }
 
 strategy_of(key) := fact(key, "strategy")

@@ -92,7 +92,8 @@ outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "re
 # Why the outcome of a policy is not certain, on some of its paths or because of its kind. Undefined if it is certain.
 incomplete_because(policy_key, tallies) := reasons if {
 	of_kind := {reason | some reason in kinds.doubts_of(keys.type_of(policy_key))}
-	reasons := sort(of_kind | {reason | some tally in tallies; some reason in tally.incomplete})
+	unreached := {reason | tallies == []; some reason in effective.features_used_by(policy_key)}
+	reasons := sort(((of_kind | unreached) | {reason | some tally in tallies; some reason in tally.incomplete}))
 	reasons != []
 }
 
