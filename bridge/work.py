@@ -6,14 +6,14 @@ Everything that queues uses these, so no tenant's work delays another's. Times a
 import asyncio
 import heapq
 import itertools
-import random
 from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable
 from contextlib import asynccontextmanager, nullcontext
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential_jitter
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_exponential, wait_exponential_jitter
+from tenacity.wait import wait_base
 
 log = structlog.get_logger(__name__)
 
@@ -32,35 +32,40 @@ async def beside(work: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Tas
         await asyncio.gather(task, return_exceptions=True)
 
 
-class Delays(NamedTuple):
-    """The delay after a failure, which doubles with each further one up to the longest."""
-
-    first: float
-    longest: float
-
-    def after(self, failures: int) -> float:
-        """Return the delay after this number of failures in a row (at least 1)."""
-        return min(self.longest, self.first * 2.0 ** min(failures - 1, 1_000))
-
-
-RETURNING = Delays(0.05, 1.0)  # an OPA beside the bridge, which is back within seconds: an attempt costs it nothing
-FAILED = Delays(0.1, 30.0)  # work that failed for a reason that may pass at once (a conflict) or stay (a missing right)
-STARTING = Delays(0.1, 10.0)  # a start or a sync of OPA that failed: the whole bridge waits for it
-TOO_SLOW = Delays(10.0, 600.0)  # a query of one object that takes too long: OPA commits no write meanwhile
+# How delays after failures in a row grow, by what failed: they double up to the longest.
+# An OPA beside the bridge, which is back within seconds: an attempt costs it nothing.
+RETURNING = wait_exponential(multiplier=0.05, max=1.0)
+# Work that failed for a reason that may pass at once (a conflict) or stay (a missing right).
+FAILED = wait_exponential(multiplier=0.1, max=30.0)
+# A start or a sync of OPA that failed: the whole bridge waits for it.
+STARTING = wait_exponential(multiplier=0.1, max=10.0)
+# A query of one object that takes too long: OPA commits no write meanwhile.
+TOO_SLOW = wait_exponential(multiplier=10.0, max=600.0)
 PAUSE = 0.5  # until something is checked again that reports no change: the right to write, an OPA that is away
 FILES = 2.0  # until files are looked at again whose change must count soon: tokens, the webhook's certificate
 CREDENTIALS = 60.0  # until credentials are looked at again that may have been rotated: the former are still accepted
+_NO_CALL = AsyncRetrying()
+
+
+def delay_after(wait: wait_base, failures: int) -> float:
+    """Return the delay by a strategy of tenacity after this number of failures in a row (at least 1).
+
+    For work that is retried by its place in a queue: tenacity itself repeats a call until that succeeds.
+    """
+    state = RetryCallState(_NO_CALL, None, (), {})
+    state.attempt_number = failures
+    return float(wait(state))
 
 
 class Backoff:
-    """The delays of attempts in a row, until `reset`.
+    """The delays after failures in a row, until `reset`, by a strategy of tenacity.
 
-    Each is multiplied by a random factor within `spread`, so many clients do not try at the same moment.
+    For loops that never end, whose failures in a row are of different calls with successes between them. A call that is
+    repeated until it succeeds is an AsyncRetrying with the same strategy.
     """
 
-    def __init__(self, delays: Delays, *, spread: tuple[float, float] = (1.0, 1.0)) -> None:
-        self._delays = delays
-        self._spread = spread
+    def __init__(self, wait: wait_base) -> None:
+        self._wait = wait
         self._failures = 0
 
     def reset(self) -> None:
@@ -70,7 +75,7 @@ class Backoff:
     def next(self) -> float:
         """Count a failure and return the delay after it."""
         self._failures += 1
-        return self._delays.after(self._failures) * random.uniform(*self._spread)  # noqa: S311 (spreads load, keeps no secret)
+        return delay_after(self._wait, self._failures)
 
     async def wait(self) -> None:
         """Count a failure and wait."""
@@ -89,7 +94,7 @@ def attempts_while_refused(what: str) -> AsyncRetrying:
 
     return AsyncRetrying(
         retry=retry_if_exception_type(OSError),
-        wait=wait_exponential_jitter(multiplier=FAILED.first, max=FAILED.longest, jitter=FAILED.first),
+        wait=wait_exponential_jitter(multiplier=FAILED.multiplier, max=FAILED.max, jitter=FAILED.multiplier),
         before_sleep=report,
         sleep=asyncio.sleep,
     )
@@ -283,7 +288,7 @@ class RetryQueue(Generic[T]):
     def failed(self, key: T) -> None:
         """Retry this key later, with growing delays, unless it was added meanwhile."""
         count = self._failures[key] = self._failures.get(key, 0) + 1
-        self.add_later(key, FAILED.after(count))
+        self.add_later(key, delay_after(FAILED, count))
 
     def add_later(self, key: T, delay: float) -> None:
         """Add a key for work after a delay, unless it was added meanwhile."""

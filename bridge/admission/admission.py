@@ -6,6 +6,7 @@ whole request. The bridge repeats a query while that can help and there is time.
 
 import asyncio
 import functools
+import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from bridge.admission.review import (
     AdmissionVerdict,
@@ -32,7 +34,7 @@ from bridge.model.observability import Histogram, Record, record_nothing
 from bridge.model.placement import Decision, DecisionError, differing, read_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable
-from bridge.work import RETURNING, Backoff
+from bridge.work import RETURNING
 
 log = structlog.get_logger(__name__)
 
@@ -96,9 +98,10 @@ async def insist(
     """
     clock = asyncio.get_running_loop().time
     until = clock() + budget
-    backoff = Backoff(RETURNING, spread=(0.8, 1.2))
     attempts = 0
-    while True:
+
+    async def attempt() -> T:
+        nonlocal attempts
         left = until - clock()
         attempts += 1
         seconds = left / 2 if left > 2 * _SHORTEST_ATTEMPT else left
@@ -108,18 +111,49 @@ async def insist(
         except TimeoutError as error:
             if is_costly(error):
                 raise TooCostly from error
-            why = Undecided(f"OPA did not respond in time (attempts: {attempts})", passing=True)
-            after = 0.0
+            raise _Failed(
+                Undecided(f"OPA did not respond in time (attempts: {attempts})", passing=True), 0.0
+            ) from error
         except (OpaError, Undecided) as error:
             if is_costly(error):
                 raise TooCostly from error
-            why, after = _explained(error)
-        if not why.passing:
-            raise why
-        pause = max(after, backoff.next())
-        if clock() + pause >= until:
-            raise why
-        await asyncio.sleep(pause)
+            raise _Failed(*_explained(error)) from error
+
+    return await _retried(attempt, until)
+
+
+class _Failed(Exception):
+    """An attempt failed: `why`, and in how many seconds OPA takes another one."""
+
+    def __init__(self, why: Undecided, after: float) -> None:
+        super().__init__(str(why))
+        self.why = why
+        self.after = after
+
+
+async def _retried(attempt: Callable[[], Awaitable[T]], until: float) -> T:
+    """Return the result of `attempt`, which is repeated after a passing _Failed if it can begin before `until`.
+
+    Raises the Undecided of the last one.
+    """
+    clock = asyncio.get_running_loop().time
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        after = error.after if isinstance(error, _Failed) else 0.0
+        return max(after, RETURNING(state) * random.uniform(0.8, 1.2))  # noqa: S311 (spreads load)
+
+    attempts = AsyncRetrying(
+        retry=retry_if_exception(lambda error: isinstance(error, _Failed) and error.why.passing),
+        wait=wait,
+        stop=lambda state: clock() + state.upcoming_sleep >= until,
+        sleep=asyncio.sleep,
+        reraise=True,
+    )
+    try:
+        return await attempts(attempt)
+    except _Failed as error:
+        raise error.why from None
 
 
 def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
@@ -363,17 +397,14 @@ async def _query_one(question: Question, request: msgspec.Raw, patience: float, 
 
 async def _judge(steps: Steps, request: msgspec.Raw, until: float) -> Mapping[str, Any]:
     """Return the result of the first step, which is repeated while OPA is unavailable. Raises Undecided."""
-    clock = asyncio.get_running_loop().time
-    backoff = Backoff(RETURNING, spread=(0.8, 1.2))
-    while True:
+
+    async def attempt() -> Mapping[str, Any]:
         try:
-            return await steps.judge(request, until - clock())
+            return await steps.judge(request, until - asyncio.get_running_loop().time())
         except OpaError as error:
-            why, after = _explained(error)
-            pause = max(after, backoff.next())
-            if not why.passing or clock() + pause >= until:
-                raise why from error
-        await asyncio.sleep(pause)
+            raise _Failed(*_explained(error)) from error
+
+    return await _retried(attempt, until)
 
 
 async def _complete(complete: Complete, request: msgspec.Raw, got: Answer, until: float) -> Answer:

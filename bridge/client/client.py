@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 from opa_client.opa_async import AsyncOpaClient
+from tenacity import wait_exponential
 
 from bridge.client.answers import Effective, Explanation, Update
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined, QueryError
+from bridge.work import delay_after
 
 _Answer = TypeVar("_Answer")
 _PACKAGE = "bridge.v1"
@@ -137,7 +139,7 @@ def _input(
 
 
 _SILENCE = 45.0  # seconds; the bridge sends data at least every 15
-_FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0  # seconds between two attempts
+_WAIT = wait_exponential(multiplier=0.5, max=10.0)  # seconds between two attempts
 _ATTEMPTS = 8  # consecutive failures, about 45 s
 _BLOCK = b"\n\n"  # ends an event
 _NOT_FOUND = ("NotFound", "TargetNotFound")
@@ -163,7 +165,7 @@ class Stream:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_LONGEST_WAIT)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_WAIT.max)
         self._session = aiohttp.ClientSession(timeout=timeout, headers=self._headers)
         return self
 
@@ -197,7 +199,7 @@ class Stream:
             failed += 1
             if failed > _ATTEMPTS:
                 raise OpaUnavailable(f"{self._url} cannot be followed: {why}")
-            await asyncio.sleep(min(_FIRST_WAIT * 2 ** (failed - 1), _LONGEST_WAIT))
+            await asyncio.sleep(delay_after(_WAIT, failed))
 
     async def _connection(
         self, parameters: list[tuple[str, str]], known: dict[_Place, Update]

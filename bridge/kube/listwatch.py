@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from tenacity import wait_exponential
 
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import (
@@ -52,7 +53,7 @@ from bridge.model.nesting import (
     is_too_deep,
 )
 from bridge.model.types import EVERYTHING, ResourceType, Selection
-from bridge.work import Backoff, Delays
+from bridge.work import Backoff
 
 Fields = dict[str, msgspec.Raw]  # an object's fields by name, as JSON text
 
@@ -232,12 +233,15 @@ class Pace:
 
 
 class WatchBackoff:
-    """The waits between attempts: they double, with jitter, while the same error repeats."""
+    """The waits between attempts: they double, with jitter, while the same error repeats.
+
+    No AsyncRetrying: an attempt yields changes, and one that delivered some is a success, however it ends.
+    """
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
         self._kind: type[KubeError] | None = None
-        self._backoff = Backoff(Delays(pace.first_wait, math.inf))
+        self._backoff = Backoff(wait_exponential(multiplier=pace.first_wait, max=math.inf))
 
     def reset(self) -> None:
         """Reset after a success: the next failure is a first one."""

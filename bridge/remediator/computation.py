@@ -20,7 +20,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout
 from bridge.remediator.ledger import Dirty, Ledger, Tallies
 from bridge.remediator.writer import Names
-from bridge.work import FAILED, BatchSize
+from bridge.work import FAILED, BatchSize, delay_after
 
 TARGETS_BATCH = 1_000  # effective targets of a query
 POLICIES = 20  # policies of the first query for effective targets: those of Gateways have thousands
@@ -473,7 +473,7 @@ class Shares:
         (key,) = notice.keys
         self._timeouts[key] += 1
         self._forget_waiting(notice, self._noted)  # its status shows the known state
-        delay = FAILED.after(self._timeouts[key])
+        delay = delay_after(FAILED, self._timeouts[key])
         log.warning("change computation timed out", key=str(key), retry_seconds=delay, why=str(error))
         asyncio.get_running_loop().call_later(delay, self._note_again, notice, self._generation)
         return []

@@ -14,7 +14,7 @@ from bridge.opa.batches import batches, in_parts, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, QueryError
 from bridge.replicator.documents import NO_LINKS, Documents, Links, links_of
-from bridge.work import RETURNING, TOO_SLOW
+from bridge.work import RETURNING, TOO_SLOW, delay_after
 
 EVERY = "*"  # in a pointer, each item of a list
 
@@ -269,7 +269,7 @@ class Linking:
         later = asyncio.get_running_loop().call_later
         if one.answer.exception():  # OPA is away, or links read other fields now
             del self._apart[key]
-            later(RETURNING.longest, self._retry, key, obj)
+            later(RETURNING.max, self._retry, key, obj)
         elif key not in self._slow:
             del self._apart[key]
             self._retry(key, obj)
@@ -279,7 +279,7 @@ class Linking:
                 if self._apart.get(key) is one:
                     self._ask_apart(missing, reading, tries + 1)
 
-            later(TOO_SLOW.after(tries), again)
+            later(delay_after(TOO_SLOW, tries), again)
 
     async def _query_apart(self, reading: LinkFields, missing: _Missing) -> dict[Key, Links | OpaError]:
         clock = asyncio.get_running_loop().time

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from enum import Enum
 
 import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from bridge import tracing
 from bridge.model.changes import Listener, Notice, Object, Rejected, Source
@@ -32,29 +33,36 @@ PATIENCE = SLOW  # seconds until a report
 BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
 
 
+_NO_MODULES = "OPA has not loaded the bridge's modules yet; configure an OPA of your own by `bridge opa-config`"
+
+
 async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> None:
     """Wait for an OPA that responds and has the bridge's Rego; report once what it waits for.
 
     `rules` returns None while OPA does not have the expected modules.
     """
     said = ""
-    backoff = Backoff(RETURNING)
-    since = asyncio.get_running_loop().time()
-    while True:
-        try:
-            await opa.query("links", {"objects": []})
-            if rules() is not None:
-                return
-            why = "OPA has not activated the served modules yet"
-        except OpaUndefined:
-            why = "OPA has not loaded the bridge's modules yet; configure an OPA of your own by `bridge opa-config`"
-        except OpaError as error:
-            why = str(error)
-        waited = asyncio.get_running_loop().time() - since
-        if why != said and waited > PATIENCE:
+    clock = asyncio.get_running_loop().time
+    since = clock()
+
+    async def query() -> None:
+        await opa.query("links", {"objects": []})
+        if rules() is None:
+            raise OpaError("OPA has not activated the served modules yet")
+
+    def wait(state: RetryCallState) -> float:
+        return RETURNING(state) if clock() - since > BRISK else RETURNING.multiplier
+
+    def report(state: RetryCallState) -> None:
+        nonlocal said
+        error = state.outcome.exception() if state.outcome else None
+        why = _NO_MODULES if isinstance(error, OpaUndefined) else str(error)
+        if why != said and clock() - since > PATIENCE:
             log.info("waiting for OPA", why=why)
             said = why
-        await asyncio.sleep(backoff.next() if waited > BRISK else RETURNING.first)
+
+    retry = retry_if_exception_type(OpaError)
+    await AsyncRetrying(retry=retry, wait=wait, before_sleep=report, sleep=asyncio.sleep)(query)
 
 
 BATCH = 100  # objects of a write, so a change waits for few others

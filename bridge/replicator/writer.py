@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import structlog
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key, pointer
@@ -385,23 +386,31 @@ class Claim:
 
     async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the result of a query. Except during `take`, an OPA that was unavailable is checked first."""
-        backoff = Backoff(RETURNING)
-        while True:
-            try:
+        async for attempt in self._attempts(lambda error: _is_passing(error) or isinstance(error, OpaUndefined)):
+            with attempt:
+                if attempt.retry_state.attempt_number > 1 and self._number:
+                    await self._has_arrived("")
                 with self._check_meanwhile():
                     answer = await question()
-            except OpaError as error:
-                if not _is_passing(error) and not isinstance(error, OpaUndefined):
-                    raise
-                self._report_delay(error)
-                await backoff.wait()
-                if self._number:
-                    await self._has_arrived("")
-            else:
-                self._report_delay(None)
-                return answer
+        self._report_delay(None)
+        return answer
+
+    def _attempts(self, can_pass: Callable[[OpaError], bool]) -> AsyncRetrying:
+        """Return attempts at a request until an OPA that is away is back; each failure of that kind is reported."""
+
+        def report(state: RetryCallState) -> None:
+            error = state.outcome.exception() if state.outcome else None
+            self._report_delay(error if isinstance(error, OpaError) else None)
+
+        return AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, OpaError) and can_pass(error)),
+            wait=RETURNING,
+            before_sleep=report,
+            sleep=asyncio.sleep,
+        )
 
     async def _deliver(self, body: list[Operation], following: str) -> None:
+        # No AsyncRetrying: between two attempts the marker shows whether the first one has arrived, which ends them.
         backoff = Backoff(RETURNING)
         failures = 0
         while True:
@@ -431,20 +440,15 @@ class Claim:
 
     async def _has_arrived(self, following: str) -> bool:
         """Return whether the write with the marker `following` is in OPA. Raises Lost for another marker."""
-        backoff = Backoff(RETURNING)
-        while True:
-            try:
+        async for attempt in self._attempts(lambda _: True):
+            with attempt:
                 marker = _read(await self._opa.get(MARKER))
-            except OpaError as error:
-                self._report_delay(error)
-                await backoff.wait()
-                continue
-            if following and marker.at == following:
-                return True
-            if marker.at == self._at:
-                return False
-            who = f"{marker.owner} maintains it" if marker.at and marker.owner != self._owner else "it was restarted"
-            raise Lost(f"data in OPA differs from the written data: {who}", empty=not marker.at)
+        if following and marker.at == following:
+            return True
+        if marker.at == self._at:
+            return False
+        who = f"{marker.owner} maintains it" if marker.at and marker.owner != self._owner else "it was restarted"
+        raise Lost(f"data in OPA differs from the written data: {who}", empty=not marker.at)
 
     @contextlib.contextmanager
     def _check_meanwhile(self) -> Iterator[None]:

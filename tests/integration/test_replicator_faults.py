@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import web
+from tenacity import wait_fixed
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
@@ -18,7 +19,6 @@ from bridge.opa.process import ManagedOpa
 from bridge.replicator import changes, replicator, writer
 from bridge.replicator.replicator import BATCH_BYTES
 from bridge.replicator.writer import MOST_OPERATIONS
-from bridge.work import Delays
 from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
@@ -162,7 +162,7 @@ def refuse_poison(status: int) -> Fault:
 async def test_object_that_opa_refuses_is_set_aside_by_name_and_the_others_are_written(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
-    monkeypatch.setattr(writer, "RETURNING", Delays(0.05, 0.05))
+    monkeypatch.setattr(writer, "RETURNING", wait_fixed(0.05))
     faulty.fault = refuse_poison(status)
     bad = service("bad", spec={"poison": 1})
     objects = [route("one", "bad"), *(service(f"other-{number}") for number in range(10))]
