@@ -165,3 +165,25 @@ test_rules_apply_below_empty_and_odd_keys if {
 		},
 	}
 }
+
+_filled := merge.rules({"emptyLists": "Absent", "listKeys": {"/kept": "name"}})
+
+_merged_filled(established, challenger) := merge.plain_side(side, side.spec) if {
+	side := merge.merge_sides([merge.keyed_side(established, "e", _filled), merge.keyed_side(challenger, "c", _filled)])
+}
+
+test_an_empty_list_replaces_nothing_where_it_counts_as_absent if {
+	found := _merged_filled({"a": {"b": [1]}, "d": [2]}, {"a": {"b": [], "x": 1}, "d": [3], "kept": []})
+	found == {"spec": {"a": {"b": [1], "x": 1}, "d": [3]}, "origins": {"/a/b": "e", "/a/x": "c", "/d": "c"}}
+}
+
+test_an_empty_list_inside_of_an_item_stays if {
+	found := _merged_filled({"a": [1]}, {"a": [{"b": []}]})
+	found.spec == {"a": [{"b": []}]}
+}
+
+test_an_empty_list_is_a_value_by_default if {
+	rules := merge.rules({"units": ["/u"]})
+	side := merge.merge_sides([merge.keyed_side({"a": [1]}, "e", rules), merge.keyed_side({"a": []}, "c", rules)])
+	side.spec == {"a": []}
+}

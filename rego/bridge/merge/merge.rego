@@ -8,13 +8,15 @@ package bridge.merge
 import data.bridge.lib.leaves
 
 # A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit or key; of several that match
-# one pointer the first counts, so a unit is always a unit (semantics F8). Stored in `data.kinds`.
-rules(settings) := array.concat(
+# one pointer the first counts, so a unit is always a unit (semantics F8). One with `how` filled is about the whole spec:
+# its empty lists are as if they were absent. Stored in `data.kinds`.
+rules(settings) := array.flatten([
 	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(settings, "units", [])],
 	[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
 		some pointer, field in object.get(settings, "listKeys", {})
 	],
-)
+	[{"segments": [], "how": "filled", "field": ""} | settings.emptyLists == "Absent"],
+])
 
 # The values of a spec that rules treat differently from RFC 7386, by path. Items of a list merged by key are traversed,
 # units are not.
@@ -95,13 +97,14 @@ _remaining(origins, spec) := origins if {
 # is not traversed (`units`). Without rules, every list is a leaf.
 keyed_side(spec, policy, []) := {"spec": spec, "origins": _origins(spec, policy)}
 
-keyed_side(spec, policy, merge_rules) := {
+keyed_side(whole, policy, merge_rules) := {
 	"spec": keyed_spec,
 	"origins": _origins(keyed_spec, policy),
 	"lists": {leaves.pointer(_path_in(path, names)): order | some path, order in names},
 	"units": {leaves.pointer(_path_in(path, names)) | some path, rule in places; rule.how == "unit"},
 } if {
 	merge_rules != []
+	spec := _filled(whole, merge_rules)
 	places := _rules_by_path(spec, merge_rules)
 	names := {path: [json.marshal(name) | some index, item in object.get(spec, path, []); name := _item_name(rule.field, item, policy, index)] |
 		some path, rule in places
@@ -111,6 +114,18 @@ keyed_side(spec, policy, merge_rules) := {
 		some [_, path] in sort([[count(path), path] | some path, _ in places])
 		value := _keyed_value(object.get(spec, path, null), object.get(names, [path], null))
 	])
+}
+
+# A spec without its empty lists, if a rule says so; those inside of items of lists stay.
+_filled(spec, merge_rules) := json.remove(spec, {path | walk(spec, [path, []]); count(path) > 0; _has_only_names(path)}) if {
+	some rule in merge_rules
+	rule.how == "filled"
+} else := spec
+
+_has_only_names(path) if {
+	every segment in path {
+		is_string(segment)
+	}
 }
 
 # Items without names are of their policy alone.
