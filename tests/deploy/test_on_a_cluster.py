@@ -12,6 +12,9 @@ import yaml
 
 from bridge.admission.certificates import create_certificate
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
+from bridge.destinations.federation import federation_config
+from bridge.destinations.urls import place_of
+from bridge.model.views import FEDERATION
 from bridge.opa.bundle import BundleTrust, edge_config
 from bridge.opa.credentials import kept_credentials
 from hack.manifests.parts import CHART, ROOT, HelmError, helm, one, template
@@ -255,6 +258,39 @@ def test_edge_without_a_certificate_listens_on_loopback_and_has_no_service(tmp_p
     (container,) = workload["spec"]["template"]["spec"]["containers"]
     assert "--addr=127.0.0.1:8181" in container["args"]
     assert [port["name"] for port in container["ports"]] == ["diagnostic"]
+
+
+STORED = [
+    "s3://fleet/east?region=eu-central-1",
+    "gs://fleet-views/east",
+    "az://fleet/east?account=exampleviews",
+    "oci://registry.example.com/policy/east",
+]
+
+
+@pytest.mark.parametrize("url", [*STORED, FEDERATION])
+def test_edge_takes_the_configuration_of_the_command_for_each_kind_of_destination(tmp_path: Path, url: str) -> None:
+    trust = kept_credentials(tmp_path / "keys").trust
+    view = FEDERATION if url == FEDERATION else "infra.public"
+    place = place_of(STORED[0] if url == FEDERATION else url)
+    config = edge_config("", trust, view, source=place.source_of(view))
+    if url == FEDERATION:
+        config = federation_config(config, {"west": (place_of(STORED[1]), trust.public_key)})
+    values = {
+        "config": yaml.safe_dump(config),
+        "envFrom": [{"secretRef": {"name": "storage"}}],
+        "serviceAccountName": "reader",
+        "bundleVolume": {"persistentVolumeClaim": {"claimName": "last-view"}},
+    }
+    objects = {each["kind"]: each for each in template(EDGE, tmp_path / "home", values)}
+    assert yaml.safe_load(objects["ConfigMap"]["data"]["opa.yaml"]) == config
+    assert "Secret" not in objects
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "reader"
+    assert pod["containers"][0]["envFrom"] == values["envFrom"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    assert volumes.keys() == {"config", "kept"}
+    assert volumes["kept"]["persistentVolumeClaim"] == {"claimName": "last-view"}
 
 
 def test_removed_as_documented_crds_and_policies_stay(applied: ControlPlane, kubectl: Kubectl) -> None:
