@@ -31,4 +31,7 @@ spec:
   targetRefs: [{{group: gateway.networking.k8s.io, kind: HTTPRoute, name: ferry}}]
   timeouts: {{request: 2s}}
 """
-WHY = "Gateway harbor/quay: its priority may change the order of policies, or merge their fields"
+WHY = (
+    "Gateway harbor/quay: its priority changes by kgateway's documentation, and not by the code of 2.4, how its policies merge"
+    " with those of routes"
+)

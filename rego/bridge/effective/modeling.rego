@@ -39,7 +39,7 @@ incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
 	features := object.get(kinds.get(policy_kind), "notModeled", [])
 	reasons := (_without_label(policy_kind, path, outcomes) | {feature.message | some feature in features; not feature.path}) | {sprintf("%s: %s", [keys.describe(user), feature.message]) |
 		some feature in features
-		some user in _users(object.get(feature, "onPath", false), path, outcomes)
+		some user in _users(feature, path, outcomes)
 		obj := lookup.get(user)
 		_uses(obj, split(feature.path, "/*"), feature)
 		object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
@@ -47,9 +47,17 @@ incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
 	count(reasons) > 0
 }
 
-_users(false, _, outcomes) := {one.policy | some one in outcomes; object.get(one, "outcome", "") != "Overridden"}
-
-_users(true, path, _) := {keys.object_of(node) | some node in path}
+_users(feature, path, outcomes) := {one.policy | some one in outcomes; object.get(one, "outcome", "") != "Overridden"} if {
+	not feature.onPath
+} else := {keys.object_of(node) | some node in path} if {
+	not feature.via
+} else := {key |
+	# The parameters of the class and the Gateway, at the top of the path.
+	some node in array.slice(path, 0, 2)
+	some pointer in feature.via
+	ref := object.get(lookup.get(node), leaves.segments(pointer), null)
+	key := keys.format(ref.group, ref.kind, object.get(ref, "namespace", keys.parse(node).namespace), ref.name)
+}
 
 # The parts of a path around each `*`, which is any key or item.
 _uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), null), feature)
