@@ -1,6 +1,6 @@
 """Texts of a picture: names of its nodes, and policies with their outcomes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bridge.cli.notation import MARKS, name_of
@@ -27,16 +27,15 @@ class Badge:
         return f"{self.name} {self.mark}".rstrip()
 
 
-def badge_of(attached: Attached, outcomes: Mapping[str, Sequence[str]]) -> Badge:
+def badge_of(attached: Attached, outcomes: Mapping[str, str]) -> Badge:
     """Return the badge of a policy."""
     name = f"{attached.policy.kind} {shortened(name_of(attached.policy))}"
     name += " on its Namespace" if attached.on_namespace else ""
     if attached.reason:
         return Badge(name, f"({plain(attached.reason)})", "refused")
-    reasons = outcomes.get(str(attached.policy), ())
-    reason = reasons[0] if len(reasons) == 1 else ""
-    mark = MARKS.get(reason, "").replace(TIE, "")
-    state = {"Overridden": "overridden", "PartiallyProgrammed": "partly"}.get(reason, "holds")
+    outcome = outcomes.get(str(attached.policy), "")
+    mark = MARKS.get(outcome, "").replace(TIE, "")
+    state = {"Overridden": "overridden", "PartiallyProgrammed": "partly"}.get(outcome, "holds")
     return Badge(name, mark, state)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bridge.cli.notation import (
     Entry,
@@ -23,7 +23,7 @@ from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import Asked
 from bridge.cli.table import Block, Table
-from bridge.model.keys import Key, parse_key, segments_of, value_at
+from bridge.model.keys import Key, parse_key, segments_of
 from bridge.model.text import TIE
 from bridge.queries.names import first_of, short_key
 
@@ -173,29 +173,20 @@ def _spec(at_path: Entry) -> Table:
     """Return each field of the effective spec with its value and origin."""
     if "error" in at_path:
         return Table(["ERROR"], [[f"error: {at_path['error']['message']}"]])
-    origins = sorted(at_path["origins"].items(), key=lambda item: _order(item[0]))
     rows: list[Sequence[str]] = [
-        [_field(pointer), _value_at(at_path["spec"], pointer), origin_text(origin)] for pointer, origin in origins
+        [_field_text(one["field"]), _value_text(one), origin_text(one["policies"])] for one in at_path["fields"]
     ]
     rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
     rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
 
 
-def _order(pointer: str) -> list[tuple[int, str]]:
-    """Sort items of lists by number, fields by name."""
-    return [(int(segment), "") if segment.isdecimal() else (-1, segment) for segment in segments_of(pointer)]
-
-
-def _field(pointer: str) -> str:
+def _field_text(pointer: str) -> str:
     return ".".join(segments_of(pointer)) or "(all)"
 
 
-def _value_at(spec: Any, pointer: str) -> str:
-    try:
-        return value_text(value_at(spec, pointer))
-    except LookupError:
-        return "(taken away)"  # by a null, which is a leaf of its policy (semantics F3)
+def _value_text(field: Entry) -> str:
+    return value_text(field["value"]) if "value" in field else "(removed)"  # by a null of its policy (semantics F3)
 
 
 def _left_out(entry: Entry) -> Table:

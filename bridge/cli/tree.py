@@ -74,9 +74,7 @@ def tree_table(answer: Tree, *, wide: bool = False, everything: bool = False) ->
 
 
 class _Writer:
-    def __init__(
-        self, nodes: Mapping[str, Any], outcomes: Mapping[str, Sequence[str]], *, wide: bool, everything: bool
-    ) -> None:
+    def __init__(self, nodes: Mapping[str, Any], outcomes: Mapping[str, str], *, wide: bool, everything: bool) -> None:
         self._nodes = nodes
         self._outcomes = outcomes
         self._wide = wide
@@ -138,9 +136,9 @@ class _Writer:
         kind = kind_text(key.type_id, wide=self._wide)
         if not policy["accepted"]:
             return f"{kind}{TIE}{name_of(key)}{TIE}({policy['reason']})"
-        outcomes = self._outcomes.get(policy["policy"], ())
-        marks = MARKS.get(outcomes[0], f"{TIE}({outcomes[0]})") if len(outcomes) == 1 else ""
-        return f"{kind}{TIE}{name_of(key)}{'' if outcomes == ['Programmed'] else marks}"
+        outcome = self._outcomes.get(policy["policy"], "Programmed")
+        mark = "" if outcome == "Programmed" else MARKS.get(outcome, f"{TIE}({outcome})")
+        return f"{kind}{TIE}{name_of(key)}{mark}"
 
 
 def _more(key: Key, count: int, why: str) -> str:

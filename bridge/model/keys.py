@@ -110,18 +110,6 @@ def segments_of(path: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
 
 
-def value_at(value: Any, path: str) -> Any:
-    """Return the value at a JSON Pointer. Raises LookupError without one."""
-    for segment in segments_of(path):
-        if isinstance(value, list) and segment.isdecimal():
-            value = value[int(segment)]
-        elif isinstance(value, dict):
-            value = value[segment]
-        else:
-            raise LookupError(path)
-    return value
-
-
 @lru_cache(maxsize=256)  # most are used repeatedly
 def url_path(path: str) -> str:
     """Return the path of the same document in OPA's data API, without a leading slash: segments are percent-encoded."""

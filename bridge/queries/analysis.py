@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import urllib.request
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.files import read_stream
@@ -25,7 +25,6 @@ from bridge.queries.asking import (
     labels_of,
     objects,
     selected,
-    version_problems,
     violations_by,
     with_suggestions,
 )
@@ -163,15 +162,10 @@ async def all_problems(
 async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> list[Entry]:
     """Return the problems that neither links nor the outcomes of policies have, without violations.
 
-    Those of PolicyKinds, CRDs and Constraints, of policies without an active kind or in an unread version, rejected
-    Rego, and `doubts`.
+    Those of PolicyKinds, CRDs and Constraints, of policies without an active kind, rejected Rego, and `doubts`.
     """
     types = [*_WITHOUT_STATUS, *await engine.opa.query("undescribed", {})]
     found = await in_batches(engine.opa, "problems", "objects", await engine.opa.query("names", {"types": types}))
-    for key, problem in await version_problems(engine.opa):
-        found.append(
-            {"subject": str(key), "about": str(key), **{name: problem[name] for name in ("reason", "message")}}
-        )
     found += _select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found).values()
     found += await rejected_modules(engine)
     return sorted(found, key=_order)
@@ -202,6 +196,7 @@ class Analysis:
     Keys of objects, problems from the query `problems`, violations of Constraints and unknown kinds and fields as
     further ones, and the result of the query `differences`. An introduced problem of an object that does not change has
     `causes`: the keys of the changed objects each of which alone introduces it. `is_guarded`: there are Constraints.
+    `outcomes` are those of created policies, if the analysis is for the page.
     """
 
     created: list[str]
@@ -213,6 +208,7 @@ class Analysis:
     remaining: list[Entry]
     effective: list[Entry]
     is_guarded: bool = True
+    outcomes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def loses_unnoticed(self) -> bool:
@@ -261,17 +257,19 @@ async def analyze(
     *,
     doubts_before: Sequence[Entry] = (),
     doubts_after: Sequence[Entry] = (),
+    for_page: bool = False,
 ) -> Analysis:
     """Compare the engine's objects with those after a change.
 
     `doubts_before` and `doubts_after` are unknown kinds and fields, and refused values, of the objects before the
     change, and of those that it writes. Effective policies are compared for requests from `source_namespace`; without
-    it also for each namespace with a difference.
+    it also for each namespace with a difference. `for_page` adds `outcomes`, and `fields` to the effective policies.
     """
     keys = change.keys
+    asked = {"sourceNamespace": source_namespace} if source_namespace else {}
     async with opened_states(engine, change) as states:
         find = _compare_everything if states.apart else _compare_concerned
-        found = await find(states, change, source_namespace)
+        found = await find(states, change, asked | ({"fields": True} if for_page else {}))
         before, after = found.before.problems, found.after.problems
         before |= _select_doubts(doubts_before, keys, before.values())
         after |= _select_doubts(doubts_after, keys, after.values())
@@ -296,7 +294,16 @@ async def analyze(
             remaining=[one for one in remaining if one["subject"] in found.subjects],
             effective=found.differences,
             is_guarded=await _is_guarded(states),
+            outcomes=await _query_outcomes(states.after, change, found.differences) if for_page else {},
         )
+
+
+async def _query_outcomes(state: State, change: PlannedChange, differences: Sequence[Entry]) -> dict[str, str]:
+    """Return the outcome of each created policy that is in effect somewhere, or overridden."""
+    acting = {policy["policy"] for one in differences if one["after"] for policy in one["after"]["policies"]}
+    created = sorted(acting & {str(key) for key in change.upserts if key not in change.held})
+    entries = await in_batches(state.opa, "status", "policies", created, state.more)
+    return {entry["policy"]: entry["outcome"] for entry in entries if "outcome" in entry}
 
 
 def _list_fields(side: Entry | None) -> frozenset[str]:
@@ -332,24 +339,24 @@ async def _query_findings(state: State, subjects: Sequence[str], judged: Sequenc
     return _Findings(problems, await state.violations(judged, identified=True))
 
 
-async def _compare_concerned(states: States, change: PlannedChange, source_namespace: str | None) -> _Comparison:
+async def _compare_concerned(states: States, change: PlannedChange, asked: Entry) -> _Comparison:
     """Compare what a change of objects concerns."""
     keys = change.keys
     concerned = await _query_concerned(states, keys)
-    differences = await _query_differences(states, concerned["scopes"], source_namespace)
+    differences = await _query_differences(states, concerned["scopes"], asked)
     subjects = _collect_subjects(keys, concerned, differences)
     judged = await _find_judged(states, keys, subjects, differences)
     before, after = [await _query_findings(state, subjects, judged) for state in (states.before, states.after)]
     return _Comparison(before, after, differences, {*subjects, *judged})
 
 
-async def _compare_everything(states: States, change: PlannedChange, source_namespace: str | None) -> _Comparison:
+async def _compare_everything(states: States, change: PlannedChange, asked: Entry) -> _Comparison:
     """Compare two states of which nothing is known in common."""
     found = []
     for state in (states.before, states.after):
         every = sorted(map(str, await held_keys(state.opa)))
         found.append(await _query_findings(state, every, every))
-    differences = await _query_differences(states, await _query_scopes(states), source_namespace)
+    differences = await _query_differences(states, await _query_scopes(states), asked)
     targets = {str(parse_key(difference["target"]).object) for difference in differences}
     subjects = {*_collect_subjects(change.keys, _NOTHING, differences), *targets}
     before, after = found
@@ -380,7 +387,8 @@ async def policy_impact(engine: Engine, asked: Mapping[str, Any]) -> Entry:
     async with opened_states(engine, PlannedChange({key: {}}, deleted=(key,)), points=MERGING) as states:
         if states.apart:
             scopes = await _query_scopes(states)
-            differences = await _query_differences(states, scopes, asked.get("sourceNamespace"))
+            more = {name: asked[name] for name in ("sourceNamespace", "fields") if name in asked}
+            differences = await _query_differences(states, scopes, more)
             found["ifDeleted"] = [
                 {name: value for name, value in one.items() if (name, value) != ("policyKind", found["policyKind"])}
                 for one in differences
@@ -414,15 +422,12 @@ async def _query_concerned(states: States, keys: list[str]) -> Entry:
     }
 
 
-async def _query_differences(
-    states: States, scopes: Mapping[str, Sequence[str]], source_namespace: str | None
-) -> list[Entry]:
-    source = {"sourceNamespace": source_namespace} if source_namespace else {}
+async def _query_differences(states: States, scopes: Mapping[str, Sequence[str]], asked: Entry) -> list[Entry]:
     found: list[Entry] = []
     for kind, targets in sorted(scopes.items()):
 
         async def ask(batch: Sequence[str], kind: str = kind) -> list[Entry]:
-            compared = {"scopes": {kind: batch}, **source}
+            compared = {"scopes": {kind: batch}, **asked}
             if states.apart:
                 compared["before"] = await states.before.query("effective_at_scopes", compared)
             answer: list[Entry] = await states.after.query("differences", compared)

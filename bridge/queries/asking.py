@@ -31,7 +31,8 @@ from bridge.queries.names import (
 )
 
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
-_SHOWN = 5  # objects that an error lists, or missing objects for which similar names are searched
+_SHOWN = 5  # objects that an error lists
+_SUGGESTED = 50  # missing objects for which similar names are searched
 _NOT_FOUND = frozenset({"TargetNotFound", "ParentNotFound", "BackendNotFound"})
 POLICY_WORDS = ("policy", "policies", "pol")  # names of all policy kinds together
 BATCH = 500  # keys of a query: enough to cost little, few enough for a result of a few MB
@@ -342,23 +343,27 @@ async def explain_missing(opa: Opa, targets: Iterable[Key], error: QueryError) -
 async def with_suggestions(opa: Opa, problems: Sequence[Entry], more: Mapping[str, Any]) -> list[Entry]:
     """Return the problems; messages about objects that do not exist, of the first of them, end with similar names."""
     hints: dict[str, str] = {}
+    names: dict[str, list[Key]] = {}  # by type
     for problem in problems:
-        if problem["reason"] in _NOT_FOUND and problem["about"] != problem["subject"] and len(hints) < _SHOWN:
-            hints[problem["about"]] = await _find_suggestions(opa, parse_key(problem["about"]), more)
+        is_missing = problem["reason"] in _NOT_FOUND and problem["about"] != problem["subject"]
+        if is_missing and problem["about"] not in hints and len(hints) < _SUGGESTED:
+            hints[problem["about"]] = await _find_suggestions(opa, parse_key(problem["about"]), more, names)
     return [
         one | {"message": one["message"] + hints.get(one["about"], "")} if one["reason"] in _NOT_FOUND else one
         for one in problems
     ]
 
 
-async def _find_suggestions(opa: Opa, key: Key, more: Mapping[str, Any]) -> str:
+async def _find_suggestions(opa: Opa, key: Key, more: Mapping[str, Any], names: dict[str, list[Key]]) -> str:
     named = await _query_names(opa, {"types": [key.type_id], "name": key.name, "sections": True, **more})
     if key in named:
         return ""  # but no ReferenceGrant lets the policy name it, which looks the same
     if key.object in named:
         return suggest_sections(key, named)
     reference = Reference(str(key), (key.type_id,), key.namespace, key.name, key.section)
-    return suggest_objects(reference, await _query_names(opa, {"types": [key.type_id], **more}))
+    if key.type_id not in names:
+        names[key.type_id] = await _query_names(opa, {"types": [key.type_id], **more})
+    return suggest_objects(reference, names[key.type_id])
 
 
 async def _query_names(opa: Opa, query_input: Entry) -> list[Key]:

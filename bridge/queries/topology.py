@@ -14,15 +14,15 @@ from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.queries.asking import Entry, explain_missing, in_batches
-from bridge.queries.statuses import condition_groups, statuses
+from bridge.queries.statuses import statuses
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The result of the query `tree`, and by policy the reasons of its conditions."""
+    """The result of the query `tree`, and the outcome of each accepted policy."""
 
     found: Entry
-    outcomes: dict[str, list[str]]
+    outcomes: dict[str, str]
 
 
 async def tree_below(
@@ -41,7 +41,7 @@ async def tree_below(
     )
     if namespace is not None:
         found["roots"] = _find_roots(found, namespace)
-    return Tree(found, {entry["policy"]: outcomes_of(entry) for entry in every.policies})
+    return Tree(found, _outcomes_of(every.policies))
 
 
 async def hierarchy_below(
@@ -67,37 +67,21 @@ async def hierarchy_below(
     return found
 
 
-async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, list[str]]:
-    """Return the outcomes of the accepted policies of nodes, by policy: the reasons of its conditions."""
+async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, str]:
+    """Return the outcome of each accepted policy of nodes."""
     accepted = sorted({policy["policy"] for node in nodes for policy in node["policies"] if policy["accepted"]})
     entries = await in_batches(opa, "status", "policies", accepted)
-    return {entry["policy"]: outcomes_of(entry) for entry in entries}
+    return _outcomes_of(entries)
+
+
+def _outcomes_of(entries: Iterable[Entry]) -> dict[str, str]:
+    return {entry["policy"]: entry["outcome"] for entry in entries if "outcome" in entry}
 
 
 def _find_roots(found: Entry, namespace: str) -> list[str]:
     inside = {key for key in found["nodes"] if parse_key(key).namespace == namespace}
     below = {child for key in inside for child in found["nodes"][key]["children"]}
     return sorted(inside - below)
-
-
-# The conditions of 2025 have other words for the same outcome.
-_OUTCOMES = {"Enforced": "Programmed", "PartiallyEnforced": "PartiallyProgrammed"}
-
-
-def outcomes_of(entry: Entry) -> list[str]:
-    """Return the outcomes of a policy, each once for all its ancestors, in the words of the condition Programmed.
-
-    `Incomplete` stands for all of them if they are not certain.
-    """
-    if entry.get("incomplete"):
-        return ["Incomplete"]
-    reasons = [
-        _OUTCOMES.get(condition["reason"], condition["reason"])
-        for group in condition_groups(entry)
-        for condition in group
-        if condition["type"] != "Accepted"
-    ]
-    return list(dict.fromkeys(reasons))
 
 
 SIBLINGS = 12  # children of one kind that are drawn below a node
@@ -178,7 +162,7 @@ class Picture:
     nodes: dict[str, Drawn] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
     counted: list[CountedNodes] = field(default_factory=list)
-    outcomes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    outcomes: Mapping[str, str] = field(default_factory=dict)
 
 
 async def picture_below(

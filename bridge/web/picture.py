@@ -89,6 +89,7 @@ class PagePicture:
             "children": len({*node["leadsTo"], *self._below.get(key, ())}),
             "policies": node["policies"],
             "refused": node["refused"],
+            "problems": node["problems"],
         }
 
     def shown(self) -> Iterator[str]:
@@ -176,7 +177,8 @@ def sound(entry: Mapping[str, Any]) -> tuple[Mapping[str, Any], set[str]]:
     }
     edges = [edge for edge in entry["edges"] if wrong.isdisjoint(edge)]
     refused = [link for link in entry["refused"] if wrong.isdisjoint((link["parent"], link["child"]))]
-    return {**entry, "nodes": nodes, "edges": edges, "refused": refused}, wrong
+    problems = [one for one in entry["problems"] if one["about"] not in wrong]
+    return {**entry, "nodes": nodes, "edges": edges, "refused": refused, "problems": problems}, wrong
 
 
 def object_of(key: str) -> str:
@@ -186,7 +188,7 @@ def object_of(key: str) -> str:
 
 def _nodes(object_key: str, entry: Mapping[str, Any]) -> dict[str, Node]:
     nodes: dict[str, Node] = {
-        key: {**node, "object": object_key, "parents": [], "leadsTo": [], "refused": []}
+        key: {**node, "object": object_key, "parents": [], "leadsTo": [], "refused": [], "problems": []}
         for key, node in entry["nodes"].items()
     }
     for parent, child in entry["edges"]:
@@ -196,4 +198,5 @@ def _nodes(object_key: str, entry: Mapping[str, Any]) -> dict[str, Node]:
             nodes[parent]["leadsTo"].append(child)
     if object_key in nodes:
         nodes[object_key]["refused"] = entry["refused"]
+        nodes[object_key]["problems"] = entry["problems"]
     return nodes

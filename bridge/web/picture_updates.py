@@ -15,8 +15,8 @@ from bridge.model.types import DESCRIBING, POLICY_KIND
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
+from bridge.queries.asking import with_suggestions
 from bridge.queries.statuses import condition_groups, differences
-from bridge.queries.topology import outcomes_of
 from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture, sound
 from bridge.work import FAILED, PAUSE, Backoff
@@ -191,6 +191,7 @@ class Drawing:
             for some in batches(list(batches(upcoming, BATCH)), AT_ONCE):
                 asked = [in_parts(opa, "picture", "objects", batch, {}) for batch in some]
                 for names, entries in chain.from_iterable(await asyncio.gather(*asked)):
+                    await _suggest_names(opa, entries.values())
                     concerned: set[str] = set()
                     for key in names:
                         concerned |= self._take(key, entries.get(key))
@@ -226,8 +227,10 @@ class Drawing:
         keys = sorted(self._differing)
         for batch in batches(keys, BATCH):
             tallies = {key: backing.remediator.tallies(key) for key in batch}
-            for names, entries in await in_parts(backing.opa, "status", "policies", batch, {"tallies": tallies}):
+            more = {"tallies": tallies, "problems": True}
+            for names, entries in await in_parts(backing.opa, "status", "policies", batch, more):
                 policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
+                await _suggest_names(backing.opa, policies.values())
                 if not is_complete:
                     self._uncounted.update(policies)
                     policies = {key: _provisional(policy, self.policies.get(key)) for key, policy in policies.items()}
@@ -252,22 +255,32 @@ def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "policyKind": entry["policyKind"],
         "mode": entry["mode"],
-        "outcomes": outcomes_of(dict(entry)),
-        "isReplacedDefault": entry.get("replacedDefault", False),
-        "rejected": entry.get("rejected", []),
+        "outcome": entry.get("outcome", ""),
+        "problems": entry["problems"],
         "conditions": [one for at, one in enumerate(conditions) if one not in conditions[:at]],
         "differences": differences(entry),
     }
 
 
 def _provisional(policy: dict[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a policy with the outcomes that it had, because those of now are only computed in part."""
+    """Return a policy with the outcome that it had, because that of now is only computed in part.
+
+    Of its problems those about other objects are known already.
+    """
     return {
         **policy,
-        "outcomes": before["outcomes"] if before else [],
-        "isReplacedDefault": bool(before and before["isReplacedDefault"]),
+        "outcome": before["outcome"] if before else "",
+        "problems": [problem for problem in policy["problems"] if problem["about"] != problem["subject"]],
         "conditions": [condition for condition in policy["conditions"] if condition["type"] == "Accepted"],
     }
+
+
+async def _suggest_names(opa: Opa, subjects: Iterable[dict[str, Any]]) -> None:
+    """Add similar names to the `problems` of subjects, where objects do not exist."""
+    subjects = list(subjects)
+    found = iter(await with_suggestions(opa, [problem for one in subjects for problem in one["problems"]], {}))
+    for one in subjects:
+        one["problems"] = [next(found) for _ in one["problems"]]
 
 
 Changed = tuple[Literal["node", "policy"], str]

@@ -191,12 +191,14 @@ class Changes:
                 raise Refused(413, "TooCostly", str(error)) from error
         going = await deleted_keys(engine, deleted)
         pruned = [prune(obj) for obj in objects]
-        found = await analyze(engine, await plan_change(engine, pruned, going), doubts_after=doubtful(doubts))
+        found = await analyze(
+            engine, await plan_change(engine, pruned, going), doubts_after=doubtful(doubts), for_page=True
+        )
         mistakes: list[dict[str, Any]] = []
         for problem in problems:
             line = problem.subject.rpartition(":")[2]
             mistakes.append({"line": int(line) if line.isdecimal() else 1, "message": problem.message})
-        return answer({**found.document(), "mistakes": mistakes})
+        return answer({**found.document(), "mistakes": mistakes, "outcomes": found.outcomes})
 
 
 MOST_TARGETS = 100

@@ -25,6 +25,7 @@ from bridge.web.queries import ALLOWED
 from tests.builders import resource
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
+from tests.kgateway import UNCERTAIN
 
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 CHECKOUT = f"{CART}#checkout"
@@ -34,6 +35,30 @@ PATIENCE = 300.0
 # A hostile name, in a place where everything is allowed.
 HOSTILE = '</script><img src=x onerror=alert(1)>\u2028"\n\nevent: fake\ndata: {}\n\n' + "x" * 253
 FIRST, SECOND = "the-first-token-0123456789-abcdefgh", "the-second-token-0123456789-abcdefg"
+
+
+WRONG = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: near, namespace: shop}
+spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: crat}], defaults: {theme: dusk}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: near, namespace: shop}
+spec:
+  parentRefs: [{name: pubic, namespace: infra}]
+  rules: [{name: all, backendRef: [], backendRefs: [{name: crat, port: 8080}]}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fogpolicies.example.org, labels: {gateway.networking.k8s.io/policy: Direct}}
+spec:
+  group: example.org
+  names: {kind: FogPolicy, plural: fogpolicies, singular: fogpolicy, listKind: FogPolicyList}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
 
 
 @dataclass
@@ -180,7 +205,7 @@ async def test_the_picture_shows_the_hierarchy_with_policies_and_the_outcome_of_
     async with asyncio.timeout(PATIENCE):
         found: Any = {"whole": False}
         # The picture is whole before the first outcomes are computed.
-        while not found["whole"] or not found["policies"][BRAND]["outcomes"]:
+        while not found["whole"] or not found["policies"][BRAND]["outcome"]:
             status, found = await get(f"{served.url}/api/topology")
             assert status == 200
     nodes = found["nodes"]
@@ -190,10 +215,10 @@ async def test_the_picture_shows_the_hierarchy_with_policies_and_the_outcome_of_
     assert "core/Service/shop/cart" in nodes[CHECKOUT]["leadsTo"]
     assert f"{GATEWAY}#https" in nodes[CART]["parents"]
     assert [one["policy"] for one in nodes[GATEWAY]["policies"]] == [BRAND]
-    assert found["policies"][BRAND]["outcomes"] == ["PartiallyProgrammed"]
+    assert found["policies"][BRAND]["outcome"] == "PartiallyProgrammed"
     lost = found["policies"]["example.com/ColorPolicy/shop/summer-sale"]
     assert [condition["reason"] for condition in lost["conditions"]] == ["TargetNotFound"]
-    overridden = [name for name, about in found["policies"].items() if about["outcomes"] == ["Overridden"]]
+    overridden = [name for name, about in found["policies"].items() if about["outcome"] == "Overridden"]
     assert overridden
     assert nodes[CART]["hostnames"] == ["shop.example.com"]
     _, part = await get(f"{served.url}/api/topology?limit=4")
@@ -203,6 +228,37 @@ async def test_the_picture_shows_the_hierarchy_with_policies_and_the_outcome_of_
     for wrong, code in (("limit=x", 400), ("limit=0", 400), ("colour=red", 400)):
         status, said = await get(f"{served.url}/api/topology?{wrong}")
         assert (status, "error" in said) == (code, True), wrong
+
+
+async def test_picture_and_other_problems_are_the_list_of_bridge_problems(
+    bridge_path: Path, environment: dict[str, str], bridge: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "wrong"
+    shutil.copytree(SHOP, folder)
+    (folder / "80-uncertain.yaml").write_text(UNCERTAIN)
+    (folder / "81-wrong.yaml").write_text(WRONG)
+    listed = json.loads(bridge("problems", "-o", "json", "--manifests", folder).stdout)
+    expected = {_named(one["subject"], one) for one in listed}
+    reasons = {"Incomplete", "Overridden", "ParentNotFound", "TargetNotFound", "UnknownField"}
+    assert {reason for _, reason, *_ in expected} >= reasons
+    assert sum("did you mean" in message for *_, message, _ in expected) >= 4
+    with serving(bridge_path, environment, folder) as served:
+        async with asyncio.timeout(PATIENCE):
+            found: set[tuple[str, ...]] = set()
+            while found != expected:
+                _, picture = await get(f"{served.url}/api/topology")
+                _, others = await get(f"{served.url}/api/problems")
+                problems = [
+                    *others["problems"],
+                    *(one for each in picture["policies"].values() for one in each["problems"]),
+                    *(one for each in picture["nodes"].values() for one in each["problems"]),
+                ]
+                found = {_named(one["subject"], one) for one in problems}
+                await asyncio.sleep(0.2)
+
+
+def _named(subject: str, problem: dict[str, str]) -> tuple[str, ...]:
+    return subject, problem["reason"], problem["message"], problem.get("enforcementAction", "deny")
 
 
 async def test_a_change_is_reported_as_what_differs_and_a_break_misses_nothing(served: Served) -> None:

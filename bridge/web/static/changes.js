@@ -121,15 +121,13 @@ function marks({ objects, effective: differences }) {
 }
 
 /** Policies that do not exist yet, by the node that they would be attached to. */
-function added({ objects, effective: differences }) {
-  const created = new Set(objects.created);
+function added({ outcomes, effective: differences }) {
   const found = new Map();
   for (const { policyKind, after } of differences) {
-    for (const { policy, target, outcome } of after?.policies ?? []) {
+    for (const { policy, target } of after?.policies ?? []) {
+      if (!(policy in outcomes)) continue;
       const there = found.get(target) ?? new Map();
-      if (!created.has(policy)) continue;
-      const differs = there.has(policy) && there.get(policy).outcome !== outcome;
-      there.set(policy, { policy, policyKind, outcome: differs ? "PartiallyProgrammed" : outcome, accepted: true, reasons: [] });
+      there.set(policy, { policy, policyKind, outcome: outcomes[policy], accepted: true, reasons: [] });
       found.set(target, there);
     }
   }

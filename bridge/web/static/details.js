@@ -134,7 +134,7 @@ function overview(wire, violations, topology, showOnly) {
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
     h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isKnown ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
-    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : troubled.some(({ object }) => object) ? "Show those of policies and links in the picture" : "Show only these in the picture")),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : troubled.some(({ object, about }) => object && !about) ? "Show those of policies and links in the picture" : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
@@ -147,10 +147,10 @@ function nothingPart({ policies }) {
 }
 
 function troubledRow(one, topology) {
-  const { policy, object, outcome = "Refused", reason, message, isWarning } = one;
-  const { sign, word, tone } = outcomeNamed(outcome);
+  const { policy, object, about, outcome, reason, message, isWarning } = one;
+  const { sign, tone } = outcomeNamed(outcome);
   return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-    h("span", {}, policy ? policyLink(policy) : object ? objectLink(object, topology) : linkPart(one), " ", reason ? reasonMark(reason) : h("span", { class: "word" }, `${word} on every path`), isWarning && h("span", { class: "word" }, " (warning)")),
+    h("span", {}, policy ? policyLink(policy) : [objectLink(object, topology), about && [" → ", objectLink(about, topology)]], " ", reasonMark(reason), isWarning && h("span", { class: "word" }, " (warning)")),
     message && h("span", { class: "quiet" }, message));
 }
 
@@ -163,7 +163,7 @@ function namespacesPart(troubled, topology, showOnly) {
     return found;
   };
   const policies = count(topology.targets.keys());
-  const problems = count(troubled.filter(({ isWarning }) => !isWarning).map(({ policy, object, child }) => policy ?? object ?? child));
+  const problems = count(troubled.filter(({ isWarning }) => !isWarning).map(({ policy, object }) => policy ?? object));
   const rows = [...namespaces].sort(([one], [other]) => (problems.get(other) ?? 0) - (problems.get(one) ?? 0) || byName(one, other));
   return h("section", { class: "namespaces" }, h("h4", {}, `Namespaces (${rows.length.toLocaleString("en")})`),
     h("table", { class: "fields" },
@@ -185,7 +185,7 @@ function head(key, topology, button) {
     button);
 }
 
-/** The problems of the object beside its links and its outcome, such as unknown fields. */
+/** The problems of the object, without links, which stand apart. */
 function problemsPart(problems) {
   if (!problems.length) return null;
   return h("section", { class: "problems" }, h("h4", {}, "Problems"),
@@ -274,7 +274,7 @@ function attachedPart(node) {
 function refusedPart({ key, refused }) {
   if (!refused.length) return null;
   return h("section", {}, h("h4", {}, "Rejected links"),
-    refused.map((link) => h("p", { class: "refused" }, linkPart({ ...link, owner: key }), ": ", reasonMark(link.reason))));
+    refused.map((link) => h("p", { class: "refused" }, linkPart({ ...link, owner: key }), ": ", reasonMark(link.reason), ` – ${link.message}`)));
 }
 
 function reachPart(title, keys) {
@@ -291,7 +291,7 @@ function reachPart(title, keys) {
 async function policyBody(key, topology) {
   const targets = topology.attachedTo(key);
   if (topology.policy(key)?.reason === "NotDescribed") return [attachedToPart(targets), undescribedPart(key)];
-  const [status, impact] = await Promise.all([query("status", { policies: [key] }), query("impact", { policy: key, limit: COMPARED })]);
+  const [status, impact] = await Promise.all([query("status", { policies: [key] }), query("impact", { policy: key, limit: COMPARED, fields: true })]);
   const routes = topology.routesAround(impact.scopes.filter((scope) => topology.has(scope)));
   return [
     attachedToPart(targets),
@@ -366,7 +366,7 @@ function withoutPart({ ifDeleted }) {
 export function differencePart(difference) {
   const { policyKind, path, before, after } = difference;
   const side = (name, answer) => h("div", {}, h("h6", {}, name),
-    answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.spec, answer.origins)) : h("p", { class: "quiet" }, "nothing"));
+    answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.fields)) : h("p", { class: "quiet" }, "nothing"));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
     senderPart(difference),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));

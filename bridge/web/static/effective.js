@@ -4,7 +4,7 @@ import { breakable, h } from "./dom.js";
 import { kindName } from "./keys.js";
 import { chip, nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed } from "./outcomes.js";
-import { fields } from "./pointers.js";
+import { nameOf, text } from "./pointers.js";
 import { reasonMark } from "./reasons.js";
 import { yaml, yamlBlock } from "./yaml.js";
 
@@ -39,9 +39,9 @@ function pathPart(path) {
     { class: "path" },
     path.ways.map((keys) => trail(keys)),
     senderPart(path),
-    path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.spec, path.origins),
+    path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.fields),
     (path.shadowed ?? []).map(({ path: field, policies, by, field: of }) =>
-      h("p", { class: "quiet" }, h("code", {}, field), " of ", list(policies), " does not count: ", nodeLink(by), " has ", h("code", {}, of))),
+      h("p", { class: "quiet" }, h("code", {}, nameOf(field)), " of ", list(policies), " is ignored: ", nodeLink(by), " has ", h("code", {}, nameOf(of)))),
     (path.incomplete ?? []).map((reason) => h("p", { class: "refused" }, h("strong", {}, "Incomplete"), `: ${reason}`)),
     stack(path.policies),
     path.steps?.length > 0 && why(path.steps),
@@ -52,22 +52,22 @@ function pathPart(path) {
 /** The namespace for whose requests alone a path counts. */
 export const senderPart = ({ sourceNamespace }) => sourceNamespace && h("p", { class: "quiet" }, `for requests from namespace ${sourceNamespace}`);
 
-/** Each field of a spec, its value, and the policy that it came from. */
-export function fieldTable(spec, origins) {
-  const rows = fields(spec, origins);
-  if (!rows.length) return h("p", { class: "quiet" }, "The effective spec is empty.");
+/** The fields of an effective policy, each with its value and the policies that it came from. */
+export function fieldTable(fields) {
+  if (!fields.length) return h("p", { class: "quiet" }, "The effective spec is empty.");
   return h(
     "table",
     { class: "fields" },
     h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, rows.map(({ name, value, removed, origin }) =>
-      h("tr", {}, h("th", { scope: "row" }, breakable(name)), h("td", { class: removed ? "removed" : "" }, removed ? "removed" : breakable(value)),
-        h("td", {}, origin ? originLink(origin) : "–")))),
+    h("tbody", {}, fields.map(({ field, value, policies }) =>
+      h("tr", {}, h("th", { scope: "row" }, breakable(nameOf(field))),
+        h("td", { class: value === undefined ? "removed" : "" }, value === undefined ? "removed" : breakable(text(value))),
+        h("td", {}, policies.map((policy) => [originLink(policy), " "]))))),
   );
 }
 
 /** What a field comes from: a policy, or the rule of a route, whose key has a section. */
-const originLink = (origin) => (String(origin).includes("#") ? nodeLink(origin) : policyLink(origin));
+const originLink = (origin) => (origin.includes("#") ? nodeLink(origin) : policyLink(origin));
 
 /** The policies of a path, the established first, with their outcomes. */
 function stack(policies) {

@@ -82,7 +82,7 @@ export class RequestBox {
     let result;
     try {
       result = await query("request", {
-        host, gateway, protocol, path: path ?? "/", method: method ?? "GET",
+        fields: true, host, gateway, protocol, path: path ?? "/", method: method ?? "GET",
         headers: pairs(headers, ":", "\n"), query: pairs(parameters, "=", "&"),
         ...(port ? { port: Number(port) } : {}),
         ...(source ? { sourceNamespace: source } : {}),

@@ -93,43 +93,34 @@ export class Wire {
 
   /** Words for the state of a policy, by which users search: reasons, and its outcome. */
   reasonsOf(policy) {
-    const { outcomes = [], conditions = [] } = this.#policies.get(policy) ?? {};
-    return [...new Set([...conditions.map(({ reason }) => reason), ...outcomes])];
+    const { outcome, conditions = [] } = this.#policies.get(policy) ?? {};
+    return [...new Set([...conditions.map(({ reason }) => reason), ...(outcome ? [outcome] : [])])];
   }
 
   /**
-   * What needs attention, as in `bridge problems`: [{policy, outcome, reason, message}] or [{child, parent, reason, owner}] for a
-   * link that is ignored, or {object, reason, message} of another object. First policies whose controllers contradict the bridge, then those that are overridden
-   * everywhere, at last warnings (`isWarning`): replaced defaults, and outcomes that are not certain.
+   * What needs attention, as in `bridge problems`: [{policy, outcome, reason, message, isWarning}], or `object`
+   * in place of `policy`; `about` is another object, of a link. First policies whose controllers contradict the bridge; those that are
+   * overridden, and warnings, come last.
    */
   troubled() {
-    const differing = [];
-    const refused = [];
-    const overridden = [];
-    const warnings = [];
-    for (const [policy, { outcomes, conditions, differences, rejected, isReplacedDefault }] of this.#policies) {
-      if (differences.length) differing.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
-      for (const ref of rejected) refused.push({ policy, outcome: "Refused", ...ref });
-      const outcome = overall(outcomes);
-      if (outcome === "NoScope" || outcome === "Reconciling") refused.push({ policy, outcome, ...conditions.find(({ reason }) => reason === outcome) });
-      else if (outcome === "Overridden" && isReplacedDefault) warnings.push({ policy, outcome, isWarning: true });
-      else if (outcome === "Overridden") overridden.push({ policy, outcome });
-      else if (outcome === "Incomplete") warnings.push({ policy, outcome, reason: outcome, message: incompleteText(conditions), isWarning: true });
+    const found = [...this.#beside ?? []];
+    for (const [policy, { differences, problems }] of this.#policies) {
+      if (differences.length) found.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
+      found.push(...problems.map(problemOf(() => true)));
     }
-    for (const [owner, node] of this.#nodes) refused.push(...node.refused.map((link) => ({ ...link, owner })));
-    for (const problem of this.#beside ?? []) (problem.isWarning ? warnings : refused).push(problem);
-    return [...differing, ...refused, ...overridden, ...warnings];
+    for (const node of this.#nodes.values()) found.push(...node.problems.map(problemOf(() => false)));
+    const rank = ({ outcome, isWarning }) => (isWarning ? 3 : { Differs: 0, Overridden: 2 }[outcome] ?? 1);
+    return found.sort((one, other) => rank(one) - rank(other));
   }
 
   /** Read the bridge's document of problems beside links and outcomes. */
   loadProblems(problems) {
-    this.#beside = problems.map(({ subject, reason, message, enforcementAction }) =>
-      ({ [this.isPolicy(subject) ? "policy" : "object"]: subject, reason, message, isWarning: enforcementAction === "warn" }));
+    this.#beside = problems.map(problemOf((subject) => this.isPolicy(subject)));
   }
 
-  /** The problems of an object, or of a policy, beside its links and its outcome. */
+  /** The problems of an object or a policy, without links. */
   problemsOf(key) {
-    return (this.#beside ?? []).filter(({ policy, object }) => (policy ?? object) === key);
+    return this.troubled().filter(({ policy, object, about }) => policy === key || (object === key && !about));
   }
 
   /** Whether everything is known: nodes, outcomes and problems. */
@@ -153,8 +144,8 @@ export class Wire {
   }
 
   #withOutcome(attached) {
-    const { outcomes, differences = [] } = this.#policies.get(attached.policy) ?? {};
-    return { ...attached, outcome: overall(outcomes), differs: differences.length > 0, reasons: this.reasonsOf(attached.policy) };
+    const { outcome, differences = [] } = this.#policies.get(attached.policy) ?? {};
+    return { ...attached, outcome: outcome || undefined, differs: differences.length > 0, reasons: this.reasonsOf(attached.policy) };
   }
 
   #use(key, node) {
@@ -174,12 +165,14 @@ export class Wire {
   }
 }
 
-/** Why the outcome of a policy is not certain, from the message of its condition. */
-const incompleteText = (conditions) => conditions.map(({ message }) => message.split("Incomplete: ")[1]).find(Boolean);
+const OWN = ["Overridden", "NoScope", "Reconciling", "Incomplete"]; // outcomes that are problems themselves
 
-/** One word for the outcomes of a policy on all its paths (semantics O4). */
-function overall(outcomes = []) {
-  const found = new Set(outcomes);
-  if (found.size < 2) return [...found][0];
-  return found.has("Programmed") || found.has("PartiallyProgrammed") ? "PartiallyProgrammed" : "Reconciling";
-}
+/** Returns a function that converts a problem in the form of the query `problems`; `isPolicy` decides about its subject. */
+const problemOf = (isPolicy) => ({ subject, about, reason, message, enforcementAction }) => ({
+  [isPolicy(subject) ? "policy" : "object"]: subject,
+  about: about === subject ? undefined : about,
+  outcome: OWN.includes(reason) ? reason : "Refused",
+  reason,
+  message,
+  isWarning: enforcementAction === "warn",
+});

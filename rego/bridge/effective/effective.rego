@@ -382,7 +382,7 @@ _reason("Parent") := " (the most specific policy merges with it, and skips this 
 _reason("None") := ", which names the section"
 _reason(strategy) := sprintf(" (%s)", [merge.strategies[strategy]]) if merge.strategies[strategy] != "None"
 
-# The effective policies of a target in the form of `policies_of`, with the steps of each merge in order: `{established,
+# The effective policies of a target in the form of `policies_of`, with `fields` and the steps of each merge in order: `{established,
 # challenger, strategy, winner, result}`. The sides are lists of their policies, the established ones first. `winner` is
 # Established, Challenger or Both. `result` is the spec after the step, with the nulls that still remove fields
 # (GEP-713, "Abstract process for calculating effective policies"; semantics F3). A single policy has no step. For any
@@ -393,7 +393,7 @@ explanations(policy_kind, node, source) := [_explanation(path, attached) | some 
 	some [namespace, path, attached] in stacks_by_source(policy_kind, node)
 ]
 
-_explanation(path, attached) := object.union(marked(_entry(path, attached)), {"steps": [_step(attached, found, number) |
+_explanation(path, attached) := object.union(with_fields(marked(_entry(path, attached))), {"steps": [_step(attached, found, number) |
 	not _excess(attached, path[0])
 	not kinds.is_additive(_kind_of(attached))
 	some index, join in _joins(attached)

@@ -49,6 +49,42 @@ leaves_at(effect, field) := [{"path": _pointer(named), "value": value, "policies
 
 # METADATA
 # description: |
+#   The fields of an effective policy for people, `{field, value, policies}`: each that the merge decided as one, by its JSON
+#   pointer, in which an item of a list has its place. Where every policy applies, each spec is one. A field without a
+#   `value` was removed by a null.
+fields(effect) := [object.union(
+	{"field": pointer, "policies": sort(merge.as_list(effect.origins[pointer]))},
+	{"value": value | value := values[pointer]},
+) |
+	some [_, pointer] in sort([[[_ordered(segment) | some segment in leaves.segments(pointer)], pointer] | some pointer, _ in effect.origins])
+] if {
+	values := {pointer: value |
+		walk(effect.spec, [at, value])
+		value != null
+		pointer := _pointer(at)
+		effect.origins[pointer]
+	}
+}
+
+# METADATA
+# description: An entry of effective policies with its `fields`; one without a spec, or none, is the same.
+with_fields(entry) := object.union(entry, {"fields": fields(entry)}) if {
+	true
+} else := entry
+
+# METADATA
+# description: The same, if the query asks for `fields`.
+as_asked(entry) := with_fields(entry) if {
+	input.fields
+} else := entry
+
+# Items of a list are in the order of their places, fields in that of their names.
+_ordered(segment) := to_number(segment) if {
+	regex.match(`^[0-9]+$`, segment)
+} else := segment
+
+# METADATA
+# description: |
 #   Why an effective policy cannot be judged at a field: a scalar is above it, or a list that has no such item and no names.
 #   Undefined if it can.
 obstacle(effect, field) := sort({text |

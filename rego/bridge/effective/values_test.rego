@@ -91,6 +91,34 @@ test_every_policy_has_its_own_values_where_all_apply if {
 	effective.values_at(_listed, "/rules/*/from") == [{"path": "/rules/0/from", "value": "a", "policies": [_wide]}]
 }
 
+test_fields_for_people_are_what_the_merge_decided_as_one if {
+	found := effective.fields(_merged)
+	[one.field | some one in found] == [
+		"/a~1b/*", "/colors/accent", "/colors/text", "/gone", "/limits/all", "/off", "/ports",
+		"/rules/0/for/seconds", "/rules/0/id", "/rules/1/for/seconds", "/rules/1/id", "/theme",
+	]
+	by_field := {one.field: object.remove(one, ["field"]) | some one in found}
+	by_field["/a~1b/*"] == {"value": 1, "policies": [_wide]}
+	by_field["/gone"] == {"policies": [_near]}
+	by_field["/limits/all"] == {"value": _merged.spec.limits.all, "policies": [_wide]}
+	by_field["/rules/1/for/seconds"] == {"value": 9, "policies": [_wide, _near]}
+}
+
+test_items_of_lists_are_in_the_order_of_their_places_for_people if {
+	items := [{"id": number} | some number in numbers.range(0, 11)]
+	effect := {"spec": {"rules": items}, "origins": {sprintf("/rules/%d/id", [number]): _wide | some number, _ in items}}
+	[one.value | some one in effective.fields(effect)] == numbers.range(0, 11)
+}
+
+test_fields_for_people_of_policies_that_all_apply_are_their_specs if {
+	effective.fields(_listed) == [
+		{"field": "/0", "value": _listed.spec[0], "policies": [_wide]},
+		{"field": "/1", "value": {}, "policies": [_wide]},
+		{"field": "/2", "value": _listed.spec[2], "policies": [_near]},
+	]
+	effective.fields({"spec": {}, "origins": {"": _wide}}) == [{"field": "", "value": {}, "policies": [_wide]}]
+}
+
 test_a_scalar_or_a_list_without_such_an_item_is_an_obstacle if {
 	_obstacle("/theme/x") == `/theme is "dark", which has no fields`
 	_obstacle("/colors/accent/x") == `/colors/accent is "blue", which has no fields`

@@ -17,7 +17,7 @@ import data.bridge.status as reporting
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, an
 # invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
-of(key) := union({_refs(key), _fate(key), _unreported(key), _links(key), _kinds(key), _version(key), _constraint(key)}) if {
+of(key) := union({_of_policy(key), _links(key), _kinds(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -37,10 +37,16 @@ is_in_view(key) if {
 	}
 }
 
+_of_policy(key) := of_policy(key, outcomes.tallies(key)) if {
+	kinds.of_policy(key)
+} else := set()
+
+# The problems of a policy with these tallies: of its refs, its outcome, its status and its version.
+of_policy(key, tallies) := union({_refs(key), _fate(key, tallies), _unreported(key, tallies), _version(key)})
+
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5). Of a kind whose description is a guess, only
 # absent targets are problems: the other verdicts follow from the guess.
 _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
-	kinds.of_policy(key)
 	some verdict in attachment.verdicts(key)
 	verdict.reason != "Accepted"
 	true in {verdict.reason == "TargetNotFound", kinds.doubts_of(keys.type_of(key)) == []}
@@ -49,18 +55,15 @@ _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 # An accepted policy that is overridden on all paths, or has no effective target, also by its selectors (semantics S1).
 # Defaults that more specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome
 # that is not certain only that is reported, and nothing for a kind whose description is a guess.
-_fate(key) := set() if {
+_fate(key, tallies) := set() if {
 	kinds.doubts_of(keys.type_of(key)) != []
 } else := {object.union(problem, {"enforcementAction": "warn"}) |
 	problem := _problem(key, key, "Incomplete", sprintf("Its outcome is not certain: %s", [concat("; ", reasons)]))
 } if {
-	kinds.of_policy(key)
 	_is_accepted(key)
-	reasons := reporting.incomplete_because(key, outcomes.tallies(key))
+	reasons := reporting.incomplete_because(key, tallies)
 } else := {object.union(_problem(key, key, condition.reason, condition.message), warning) |
-	kinds.of_policy(key)
 	_is_accepted(key)
-	tallies := outcomes.tallies(key)
 	some condition in reporting.outcome_conditions(key, tallies)
 	condition.reason in {"Overridden", "NoScope", "Reconciling"}
 	warning := {"enforcementAction": "warn" | reporting.is_replaced_default(tallies)}
@@ -76,8 +79,8 @@ _is_accepted(key) if {
 }
 
 # The ancestors that the full status of a policy leaves out: their owners look there in vain.
-_unreported(key) := {object.union(problem, {"enforcementAction": "warn"}) |
-	some [object_key, _] in reporting.unreported(key, outcomes.tallies(key))
+_unreported(key, tallies) := {object.union(problem, {"enforcementAction": "warn"}) |
+	some [object_key, _] in reporting.unreported(key, tallies)
 	message := sprintf("The status of %s has room for %d ancestors, and leaves out %s: the policy acts there", [
 		keys.describe(key),
 		reporting.ancestor_bound,
@@ -86,12 +89,15 @@ _unreported(key) := {object.union(problem, {"enforcementAction": "warn"}) |
 	problem := _problem(key, object_key, "AncestorNotReported", message)
 } if {
 	outcomes.has_ancestors(keys.type_of(key))
-	kinds.of_policy(key)
 } else := set()
 
-_links(key) := {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
+_links(key) := of_links(key, hierarchy.explained(hierarchy.rejections_by(key))) if {
 	levels.by_type[keys.parse(key).type]
-	some link in hierarchy.explained(hierarchy.rejections_by(key))
+} else := set()
+
+# The problems that these explained links are for an object that is at one of their ends.
+of_links(key, links) := {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
+	some link in links
 	not hierarchy.is_taken_elsewhere(link)
 	not _is_of_platform(link)
 }

@@ -89,5 +89,5 @@ _differences(befores, afters) := [object.union(difference, {"sourceNamespace": n
 	before != after
 	for_all := [object.get(at_target, ["", path], null) | some at_target in [at_before, at_after]]
 	true in {name == "", for_all != [before, after]}
-	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": before, "after": after}
+	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": engine.as_asked(before), "after": engine.as_asked(after)}
 ]

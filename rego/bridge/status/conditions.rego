@@ -11,9 +11,10 @@ import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
 
-# The desired status of a policy, `{policy, policyKind, mode, controllerName?, replacedDefault?, incomplete?, rejected?,
-# conditions, types}`; `incomplete` are reasons why its outcome is not certain, `types` are the bridge's condition types, `rejected` the refs that are not accepted. If the kind reports by
-# ancestor, `{…, ancestors, unreported}`: the entries, and the places `[object, place]` of omitted ancestors.
+# The desired status of a policy, `{policy, policyKind, mode, controllerName?, outcome?, incomplete?, conditions, types}`;
+# `outcome` is that on all its paths in one word, `incomplete` are reasons why it is not certain, and `types` are the
+# bridge's condition types. If the kind reports by ancestor, `{…, ancestors, unreported}`: the entries, and the places
+# `[object, place]` of omitted ancestors.
 # Accepted=False has no outcome (semantics S1). `reported` has the reports of other controllers about an observed
 # policy; see `reported`.
 of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
@@ -25,12 +26,8 @@ of_policy(policy_key, tallies) := object.union(entry, {"reported": reports |
 	entry := object.union_n([
 		{"policy": policy_key, "policyKind": keys.type_of(policy_key), "mode": kind.mode},
 		{"controllerName": kind.controllerName | kind.controllerName},
-		{"replacedDefault": true | is_replaced_default(tallies)},
+		{"outcome": outcome | outcome := outcome_of(policy_key, tallies)},
 		{"incomplete": reasons | reasons := incomplete_because(policy_key, tallies)},
-		{"rejected": [{"reason": verdict.reason, "message": verdict.message} | some verdict in refs] |
-			refs := _rejected(policy_key)
-			refs != []
-		},
 		{name: part |
 			kind.statusShape == "Conditions"
 			some name, part in {"conditions": conditions(policy_key, tallies), "types": sort(policy_types)}
@@ -88,6 +85,16 @@ outcome_conditions(policy_key, tallies) := [{"type": type, "status": status, "re
 	doubts := [sprintf("Incomplete: %s", [concat("; ", reasons)]) | reasons := incomplete_because(policy_key, tallies)]
 	message := fit(concat(". ", array.concat([outcome_message(policy_key, set, tallies)], doubts)))
 }
+
+# The outcome of an accepted policy on all its paths in one word (semantics O4), `Incomplete` if it is not certain.
+outcome_of(policy_key, tallies) := word if {
+	accepted_condition(policy_key).status == "True"
+	word := _word(policy_key, tallies)
+}
+
+_word(policy_key, tallies) := "Incomplete" if {
+	incomplete_because(policy_key, tallies)
+} else := _overall({tally.outcome | some tally in tallies})
 
 # Why the outcome of a policy is not certain, on some of its paths or because of its kind. Undefined if it is certain.
 incomplete_because(policy_key, tallies) := reasons if {

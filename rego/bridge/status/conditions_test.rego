@@ -24,14 +24,29 @@ test_a_policy_shows_accepted_and_programmed if {
 		"policyKind": "example.com/ColorPolicy",
 		"mode": "Manage",
 		"controllerName": "example.com/color-controller",
+		"outcome": "Programmed",
 		"conditions": [_accepted_condition, _programmed_condition],
 		"types": sort(status.policy_types),
 	}
 }
 
+# O4
+test_the_outcome_is_one_word_for_all_paths if {
+	outcomes := {name: _of_policy(_policy, _warm, tallies).outcome |
+		some name, tallies in {
+			"none": [],
+			"same": [_everywhere],
+			"some": [_everywhere, _nowhere],
+			"uncertain": [object.union(_everywhere, {"incomplete": ["why"]})],
+		}
+	}
+	outcomes == {"none": "NoScope", "same": "Programmed", "some": "PartiallyProgrammed", "uncertain": "Incomplete"}
+}
+
 # S1
 test_what_is_not_accepted_shows_no_programmed if {
 	refused := testing.color("shop", "warm", 1, [_gone], {})
+	not _of_policy(refused, _warm, []).outcome
 	_of_policy(refused, _warm, []).conditions == [_condition("False", "TargetNotFound", "Target HTTPRoute shop/gone is not found")]
 }
 
@@ -53,6 +68,7 @@ test_a_kind_in_mode_observe_needs_no_controller_name if {
 		"policy": key,
 		"policyKind": "example.com/ZonePolicy",
 		"mode": "Observe",
+		"outcome": "Programmed",
 		"conditions": [_accepted_condition, _programmed_condition],
 		"types": sort(status.policy_types),
 	}
@@ -94,7 +110,7 @@ test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_re
 		"policyKind": "example.com/TimeoutPolicy",
 		"mode": "Manage",
 		"controllerName": "example.com/timeout-controller",
-		"rejected": [{"reason": "TargetNotFound", "message": "Target Service shop/gone is not found"} | some _ in [0, 2]],
+		"outcome": "PartiallyProgrammed",
 		"ancestors": [
 			_ancestor(_service_ancestor("cart", ""), [accepted, _programmed_condition]),
 			_ancestor(_service_ancestor("cart", "http"), [accepted, overridden]),

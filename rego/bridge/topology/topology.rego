@@ -161,8 +161,8 @@ _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "
 } else := keys.parse(node).object
 
 # The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?,
-# hostnames?}`, and its declarations: `edges` `[parent, child]` that count, `refused` ones with their reason. `alone`
-# means that it is drawn even without an edge. Its size is independent of other objects' declarations. Undefined for
+# hostnames?}`, and its declarations: accepted `edges` `[parent, child]`, and `refused` links in the form of
+# `rejected_links`. `alone` means that it is drawn even without an edge. Its size is independent of other objects' declarations. Undefined for
 # objects without a place in the picture.
 entry(object_key) := {
 	"nodes": {node: object.union(_drawn(node, kinds.names), _hostnames(node)) | some node in nodes},
@@ -174,7 +174,7 @@ entry(object_key) := {
 		hierarchy.exists(backend)
 		hierarchy.leads_to(keys.type_of(node), backend, numbers)
 	}),
-	"refused": sort({link | some link in _refused_links(object_key); not hierarchy.is_taken_elsewhere(link)}),
+	"refused": sort(hierarchy.explained({link | some link in _refused_links(object_key); not hierarchy.is_taken_elsewhere(link)})),
 	"alone": levels.of(object_key) in _first_levels,
 } if {
 	hierarchy.exists(object_key)

@@ -69,7 +69,10 @@ test_explain_tells_the_steps_and_what_does_not_count if {
 	_explained([_warm, far], {"target": testing.cart_pay}) == [{
 		"target": testing.cart_pay,
 		"policyKind": _color,
-		"paths": [object.union(_entry_at(testing.cart_pay).paths[0], {"steps": []})],
+		"paths": [object.union(_entry_at(testing.cart_pay).paths[0], {
+			"steps": [],
+			"fields": [{"field": "/theme", "value": "dark", "policies": [_warm_key]}],
+		})],
 		"attachments": [{
 			"policy": "example.com/ColorPolicy/shop/far",
 			"target": "gateway.networking.k8s.io/Gateway/infra/public",
@@ -139,6 +142,18 @@ test_differences_tell_before_and_after if {
 		"changes": {"upsert": [_pay_policy]},
 	})
 	[[difference.target, difference.before.spec, difference.after.spec] | some difference in found] == [[testing.cart_pay, {"theme": "dark"}, {"theme": "light"}]]
+}
+
+test_differences_and_impact_have_fields_where_the_query_asks if {
+	[found] := _differences({
+		"scopes": {_color: [testing.cart_pay]},
+		"changes": {"upsert": [_pay_policy]},
+		"fields": true,
+	})
+	found.before.fields == [{"field": "/theme", "value": "dark", "policies": ["example.com/ColorPolicy/shop/cart"]}]
+	found.after.fields == [{"field": "/theme", "value": "light", "policies": ["example.com/ColorPolicy/shop/pay"]}]
+	[without] := _impact_of([_pay_policy], {"policy": "example.com/ColorPolicy/shop/pay", "fields": true}).ifDeleted
+	[without.before.fields, without.after] == [found.after.fields, null]
 }
 
 test_a_target_that_comes_or_goes_has_nothing_on_one_side if {

@@ -27,6 +27,12 @@ test_request_returns_the_path_and_its_effective_policies if {
 	]]
 }
 
+test_request_has_fields_where_the_query_asks if {
+	policy := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"x": 1})
+	answer := _query_input({"host": "www.example.com", "port": 80, "fields": true}, [policy])
+	[path.fields | some entry in answer.policies; some path in entry.paths] == [[{"field": "/x", "value": 1, "policies": ["example.com/ColorPolicy/shop/warm"]}]]
+}
+
 # The index as it is stored gives the same as one that is made of changes.
 test_request_is_the_same_of_what_is_stored_and_of_changes if {
 	query_input := {"host": "www.example.com", "port": 80}

@@ -2,15 +2,22 @@ package bridge.v1
 
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.problems as finding
 import data.bridge.queries
 import data.bridge.status as reporting
 
 # METADATA
-# description: The desired conditions or ancestors of each of `policies`, from `tallies` or else from their outcomes.
+# description: |
+#   The desired conditions or ancestors of each of `policies`, from `tallies` or else from their outcomes; with `problems`
+#   also the result of the query `problems` for each.
 # entrypoint: true
 status := problem if {
 	problem := queries.problem([["policies", "keys"]])
-} else := [desired | some key in input.policies; desired := queries.policy_status(key)]
+} else := [_with_problems(desired) | some key in input.policies; desired := queries.policy_status(key)]
+
+_with_problems(desired) := object.union(desired, {"problems": sort(finding.of_policy(desired.policy, queries.tallies_of(desired.policy)))}) if {
+	input.problems
+} else := desired
 
 # METADATA
 # description: |

@@ -12,8 +12,9 @@ _conditions(scopes) := [_accepted, {
 	"message": sprintf("Programmed on %s", [scopes]),
 }]
 
-_status(conditions) := [{
+_status(outcome, conditions) := [{
 	"policy": _warm_key,
+	"outcome": outcome,
 	"policyKind": _color,
 	"mode": "Manage",
 	"controllerName": "example.com/color-controller",
@@ -24,23 +25,34 @@ _status(conditions) := [{
 test_status_counts_itself_without_tallies if {
 	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key]})
 	scope := "Gateway infra/public#http > HTTPRoute shop/cart"
-	found == _status(_conditions(sprintf("2 scopes: %s#[1]; %s#pay", [scope, scope])))
+	found == _status("Programmed", _conditions(sprintf("2 scopes: %s#[1]; %s#pay", [scope, scope])))
 }
 
 test_status_takes_tallies if {
 	tally := {"ancestor": "", "targets": [testing.cart_route], "outcome": "Programmed", "by": [], "count": 9, "examples": ["x"]}
 	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "tallies": {_warm_key: [tally]}})
-	found == _status(_conditions("9 scopes: x and 8 more"))
+	found == _status("Programmed", _conditions("9 scopes: x and 8 more"))
 }
 
 test_status_of_a_policy_without_a_tally_is_that_it_reaches_nothing if {
 	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "tallies": {}})
-	found == _status([_accepted, {
+	found == _status("NoScope", [_accepted, {
 		"type": "Programmed",
 		"status": "False",
 		"reason": "NoScope",
 		"message": "Policy has no effective target: there is no rule at or below its targets",
 	}])
+}
+
+test_status_with_problems_has_those_of_the_query_problems if {
+	lost := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "gone"), testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
+	above := testing.color("infra", "wide", 2, [testing.ref("Gateway", "public")], {"overrides": {"theme": "light"}})
+	every objects in [[_warm], [lost], [lost, above], [_warm, above]] {
+		[found] := v1.status with input as _query_input(objects, {"policies": [_warm_key], "problems": true})
+		found.problems == v1.problems with input as _query_input(objects, {"objects": [_warm_key]})
+	}
+	[tallied] := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "problems": true, "tallies": {}})
+	[problem.reason | some problem in tallied.problems] == ["NoScope"]
 }
 
 test_deleted_objects_and_other_kinds_have_no_status if {

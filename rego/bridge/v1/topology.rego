@@ -35,11 +35,15 @@ picture_roots := problem if {
 } else := topology.picture_roots
 
 # METADATA
-# description: The picture of each of `objects` by key; objects without a place in it are absent.
+# description: |
+#   The picture of each of `objects` by key, with the `problems` of its links; objects without a place in it are absent.
 # entrypoint: true
 picture := problem if {
 	problem := queries.problem([["objects", "keys"]])
-} else := {key: entry | some key in input.objects; entry := topology.entry(key)}
+} else := {key: object.union(entry, {"problems": sort(finding.of_links(key, entry.refused))}) |
+	some key in input.objects
+	entry := topology.entry(key)
+}
 
 # METADATA
 # description: |

@@ -36,7 +36,7 @@ def picture(name: str = "cart", **more: Any) -> Picture:
         },
         links=[Link(str(gateway), str(route)), Link(str(gone), str(route), "ParentNotFound")],
         counted=[CountedNodes(str(gateway), "HTTPRoute", 27, 2, drawn=True)],
-        outcomes={str(policy): ["Overridden"]},
+        outcomes={str(policy): "Overridden"},
         **more,
     )
 

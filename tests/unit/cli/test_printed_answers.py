@@ -158,7 +158,7 @@ STEPS = [
 
 def _explained(target: str = RULE, **path: Any) -> dict[str, Any]:
     (at_path,) = ENTRY["paths"]
-    reported = {**at_path, "path": [*PATH[:4], target], "steps": STEPS, **path}
+    reported = {**at_path, "path": [*PATH[:4], target], "steps": STEPS, "fields": [], **path}
     return {**ENTRY, "target": target, "paths": [reported], "attachments": [], "links": []}
 
 
@@ -178,9 +178,10 @@ def test_targets_with_one_explanation_have_it_once() -> None:
 
 
 def test_a_field_that_a_policy_takes_away_is_reported() -> None:
-    text = _explanation(_explained(spec={"rules": [{"id": "a"}]}, origins={"/rules/0/id": CART, "/rate~1limit": BRAND}))
-    assert "rate/limit        (taken away)   infra/brand" in text
-    assert "rules.0.id        a              shop/cart" in text
+    removed = {"field": "/rate~1limit", "policies": [BRAND]}
+    text = _explanation(_explained(fields=[removed, {"field": "/rules/0/id", "value": "a", "policies": [CART]}]))
+    assert "rate/limit        (removed)   infra/brand" in text
+    assert "rules.0.id        a           shop/cart" in text
 
 
 def test_what_does_not_count_has_its_reason() -> None:

@@ -22,7 +22,7 @@ def route(name: str) -> str:
     return f"gateway.networking.k8s.io/HTTPRoute/shop/{name}"
 
 
-def printed(roots: list[str], nodes: dict[str, Any], outcomes: dict[str, list[str]], **how: bool) -> list[str]:
+def printed(roots: list[str], nodes: dict[str, Any], outcomes: dict[str, str], **how: bool) -> list[str]:
     return render(tree_table(Tree({"roots": roots, "nodes": nodes}, outcomes), **how)).splitlines()[1:]
 
 
@@ -30,7 +30,7 @@ def test_of_many_children_those_with_policies_are_shown_and_the_rest_counted() -
     routes = [route(f"r{number:04}") for number in range(3000)]
     nodes = {GATEWAY: node("Gateway", *routes)} | {name: node("Route") for name in routes}
     nodes[routes[2999]] = node("Route", policies=(policy("shop/last"),))
-    shown = printed([GATEWAY], nodes, {"example.com/ColorPolicy/shop/last": ["Programmed"]})
+    shown = printed([GATEWAY], nodes, {"example.com/ColorPolicy/shop/last": "Programmed"})
     assert len(shown) == 22
     assert shown[1].split() == ["├─", "HTTPRoute/shop/r2999", "ColorPolicy", "shop/last"]
     assert shown[-1] == "└─ … 2,980 more HTTPRoutes (--all shows them)"
@@ -49,8 +49,11 @@ def test_a_port_is_shown_where_a_policy_is_attached_to_it() -> None:
         f"{service}#http": node("Port"),
         f"{service}#admin": node("Port", policies=(policy("shop/admin"),)),
     }
-    outcomes = {"example.com/ColorPolicy/shop/admin": ["Programmed", "Overridden"]}
-    assert printed([service], nodes, outcomes) == ["Service/shop/cart", "└─ #admin           ColorPolicy shop/admin"]
+    outcomes = {"example.com/ColorPolicy/shop/admin": "PartiallyProgrammed"}
+    assert printed([service], nodes, outcomes) == [
+        "Service/shop/cart",
+        "└─ #admin           ColorPolicy shop/admin (partly)",
+    ]
     assert len(printed([service], nodes, outcomes, everything=True)) == 3
 
 
