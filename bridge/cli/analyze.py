@@ -15,7 +15,7 @@ from bridge.cli.notation import Place, Position
 from bridge.cli.options import EVERY_SOURCE, SCHEMAS, completing, output_option, source_namespace_option
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import known, problems_table
-from bridge.cli.reading import INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
+from bridge.cli.reading import COMMON, INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
 from bridge.cli.reports import FORMATS, print_report, summary_with_names, unnoticed
 from bridge.cli.source import SOURCE, Input
 from bridge.cli.table import Table, print_tables
@@ -97,7 +97,9 @@ def analyze(**options: Any) -> int:
         return (*await _analysis(engine, asked, files), engine.position)
 
     with _stored(base, files, asked.source) as (stored, at_base):
-        (found, applied, position), code = read(dataclasses.replace(stored, applied=files), ask, allow_empty=True)
+        (found, applied, position), code = read(
+            dataclasses.replace(stored, applied=files), ask, allow_empty=True, queries=COMMON
+        )
     print_analysis(asked.output, found, lambda key: applied.position(key) or at_base(position(key)))
     for line in applied.source.unchecked:
         print_error(f"warning: {line}")

@@ -13,7 +13,7 @@ from bridge.cli.options import namespace_options, words
 from bridge.cli.output import Answer, to_yaml
 from bridge.cli.problems import known, problems_table
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import Asked
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Document, Fields, Table, filled
 from bridge.model.keys import parse_key
 from bridge.model.nesting import as_mapping
@@ -32,6 +32,7 @@ _CONDITION = ("type", "status", "reason", "message")
     "Describe objects",
     words("OBJECT...", "objects", required=True),
     *namespace_options("The namespace of an OBJECT without one."),
+    queries=COMMON,
 )
 async def describe(engine: Engine, asked: Asked) -> Answer:
     """Describe objects: the objects above and below it, its policies, effective policies, problems and events.

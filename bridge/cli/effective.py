@@ -26,6 +26,8 @@ from bridge.queries.names import short_key
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
+QUERIES = ("effective", "kinds_in_force", "scopes")  # that the command sends
+
 
 @read_command(
     "Show effective policies at targets, or everywhere",
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     source_namespace_option(SAME_FOR_ALL),
     option("--with-staged", is_flag=True, help="As if staged policies were in effect."),
     SELECTOR,
-    queries=("effective", "kinds_in_force", "scopes"),
+    queries=QUERIES,
 )
 async def effective(engine: Engine, asked: Asked) -> Answer:
     """Show effective policies: the spec that applies at a target, and the policies that it comes from.

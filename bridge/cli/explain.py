@@ -21,7 +21,7 @@ from bridge.cli.notation import (
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import Asked
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Table
 from bridge.model.keys import Key, parse_key, segments_of
 from bridge.model.text import TIE
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     kind_option(ONLY_KIND),
     *namespace_options("The namespace of a TARGET without one."),
     source_namespace_option(EVERY_SOURCE),
+    queries=COMMON,
 )
 async def explain(engine: Engine, asked: Asked) -> Answer:
     """Explain the effective policies at a target.

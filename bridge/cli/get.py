@@ -14,7 +14,7 @@ from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell
 from bridge.cli.options import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import Asked
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, CORE, parse_key
 from bridge.model.nesting import as_mapping
@@ -73,6 +73,7 @@ def _check(asked: Asked) -> Sequence[str]:
         help="Of targets: those to which a path leads without such a policy, or such a field, in effect.",
     ),
     check=_check,
+    queries=COMMON,
 )
 async def get(engine: Engine, asked: Asked) -> Answer:
     """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.

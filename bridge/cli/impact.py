@@ -12,7 +12,7 @@ from bridge.cli.notation import Entry, kind_text, leaves_of, name_of, path_text,
 from bridge.cli.options import EVERY_SOURCE, namespace_options, source_namespace_option, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import Asked
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, short_key
@@ -36,7 +36,7 @@ _Side = Entry | None
         help="The number of effective targets to compare before and after.",
     ),
     source_namespace_option(EVERY_SOURCE),
-    queries=("impact",),
+    queries=COMMON,
 )
 async def impact(engine: Engine, asked: Asked) -> Answer:
     """Show the number of effective targets of a policy by outcome, and the changes if it were deleted.

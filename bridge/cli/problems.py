@@ -14,7 +14,7 @@ from bridge.cli.notation import Entry, Place, Position
 from bridge.cli.options import SCHEMAS, SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import Asked
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import nearest
@@ -49,6 +49,7 @@ _NAMED = 3  # causes that a row lists
         default="problem",
         help="What sets the exit code to 1. Default: problem.",
     ),
+    queries=COMMON,
 )
 async def problems(engine: Engine, asked: Asked) -> Answer:
     """List everything that is wrong.

@@ -61,6 +61,49 @@ class Asked:
 
 Ask = Callable[["Engine", Asked], Awaitable[Answer]]
 
+# Queries of every command: of `report_problems`, and of the search for the objects that a user names.
+OF_EVERY_COMMAND = (
+    "names",
+    "namespaces",
+    "policykind_doubts",
+    "refused_policykinds",
+    "types",
+    "undescribed",
+    "version_problems",
+)
+
+# Queries of the commands that need most rules, for all of them: one preparation serves them, and rules for admission,
+# requests and views, almost half of the Rego, are not among those that they reach.
+COMMON = (
+    "affected",
+    "audit_keys",
+    "compared_violations",
+    "constraints",
+    "coverable",
+    "deleted_objects",
+    "dependents",
+    "differences",
+    "effective",
+    "effective_at_scopes",
+    "explain",
+    "guarded_targets",
+    "impact",
+    "kinds_in_force",
+    "marked_objects",
+    "neighbors",
+    "outcomes",
+    "picture",
+    "policies",
+    "policykinds",
+    "problems",
+    "resource_versions",
+    "scopes",
+    "status",
+    "tree",
+    "uncovered",
+    "violations",
+)
+
 
 def asked_for(options: dict[str, Any], *, reads_commit: bool = False) -> Asked:
     """Return the options of a read command. Raises CommandError for options that exclude each other.
@@ -149,18 +192,6 @@ async def _read(
             raise
 
 
-# Of `report_problems`, and of the search for the objects that a user names.
-_QUERIES = (
-    "names",
-    "namespaces",
-    "policykind_doubts",
-    "refused_policykinds",
-    "types",
-    "undescribed",
-    "version_problems",
-)
-
-
 def opened(
     source: Input, types: Sequence[str] = (), *, follow: bool = False, queries: Iterable[str] | None = None
 ) -> AbstractAsyncContextManager[Engine]:
@@ -182,7 +213,7 @@ def opened(
         namespaces=source.namespaces,
         types=types,
         follow=follow,
-        queries=None if queries is None else {*queries, *_QUERIES},
+        queries=None if queries is None else {*queries, *OF_EVERY_COMMAND},
         applied=source.applied,
     )
 

@@ -32,6 +32,9 @@ def _check(asked: Asked) -> Sequence[str]:
     return ()
 
 
+QUERIES = ("request",)  # that the command sends
+
+
 @read_command(
     "Show the rule and the policies for requests",
     words("[URL]..."),
@@ -56,7 +59,7 @@ def _check(asked: Asked) -> Sequence[str]:
     ),
     namespace_option("-n", "--namespace", about="The namespace of a --gateway without one."),
     namespace_option("--source-namespace", about="The namespace of the client, in a mesh."),
-    queries=("request",),
+    queries=QUERIES,
     check=_check,
 )
 async def request(engine: Engine, asked: Asked) -> Answer:

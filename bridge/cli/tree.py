@@ -10,7 +10,7 @@ from bridge.cli.notation import MARKS, kind_text, name_of
 from bridge.cli.options import DEPTH, kind_option, namespace_options, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import Asked
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Table
 from bridge.model.keys import Key, parse_key
 from bridge.model.text import TIE
@@ -33,6 +33,7 @@ Row = tuple[str, str]
     DEPTH,
     option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies."),
     *namespace_options("The namespace of a ROOT without one; without ROOT, show only this namespace."),
+    queries=COMMON,
 )
 async def tree(engine: Engine, asked: Asked) -> Answer:
     """Show the hierarchy by accepted links, with the policies at each node and their outcomes.

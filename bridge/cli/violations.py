@@ -11,7 +11,7 @@ from bridge.cli.notation import Entry
 from bridge.cli.options import SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import INPUT_ERROR, Asked, report_at
+from bridge.cli.reading import COMMON, INPUT_ERROR, Asked, report_at
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, parse_key
 from bridge.model.text import nearest
@@ -30,6 +30,7 @@ _CONSTRAINTS = f"{CONSTRAINT}/{CLUSTER}/"  # of the full key of a Constraint
     words("[CONSTRAINT]...", "constraints"),
     *namespace_options("Only objects in this namespace."),
     SELECTOR,
+    queries=COMMON,
 )
 async def violations(engine: Engine, asked: Asked) -> Answer:
     """Show the violations of Constraints by existing objects, or by manifests.

@@ -16,9 +16,9 @@ import data.bridge.policy as policies
 # The effective policy of one kind at one effective target, for each path that has a policy and counts for requests from
 # a namespace ("": from any, see `stacks`): `{path, spec, origins, policies}`; `{path, error, policies}` if the stack or
 # the path exceeds its bound; with `incomplete` if a policy uses what is not modeled.
-policies_of(policy_kind, node, source) := [marked(_entry(path, attached)) |
-	some [path, attached] in stacks(policy_kind, node, source)
-]
+policies_of(policy_kind, node, source) := [_entry(path, attached) | some [path, attached] in stacks(policy_kind, node, source)] if {
+	not may_be_marked(policy_kind)
+} else := [marked(_entry(path, attached)) | some [path, attached] in stacks(policy_kind, node, source)]
 
 # The result of `policies_of` as clients see it: with `notAttached`, the reasons, on the paths below a route that nothing
 # accepts; with the input `allPaths` also the paths without a policy, `{path, policies: []}`.
@@ -34,7 +34,9 @@ listed(entries, all_paths, source) := [_listed(entry) |
 	])
 ]
 
-_listed(entry) := object.union(entry, {"notAttached": why}) if {
+_listed(entry) := entry if {
+	startswith(entry.path[0], "gateway.networking.k8s.io/GatewayClass/") # with fewer expressions than `not_attached`
+} else := object.union(entry, {"notAttached": why}) if {
 	why := hierarchy.not_attached(entry.path)
 } else := entry
 
@@ -52,7 +54,7 @@ _entry(path, attached) := {
 		policy := entry.policy
 	],
 } if {
-	not _excess(attached, path[0])
+	_is_within_bounds(attached, path[0])
 	merged := merged_stack(attached)
 	spec := merged.spec
 } else := {"path": path, "error": error_of(attached, path[0]), "policies": entries} if {
@@ -64,6 +66,12 @@ _entry(path, attached) := {
 error_of(attached, root) := {"code": "BoundExceeded", "message": message} if {
 	message := _excess(attached, root)
 } else := merged_stack(attached).error
+
+# A stack and its path are within their bounds: so few policies always are.
+_is_within_bounds(attached, root) if {
+	count(attached) <= policies.largest_policies
+	root != hierarchy.path_bound_mark
+} else if not _excess(attached, root)
 
 # The maximum number of policies of a stack. A longer stack is an error of its path, never a silent cut.
 stack_bound := 512
@@ -394,7 +402,7 @@ explanations(policy_kind, node, source) := [_explanation(path, attached) | some 
 ]
 
 _explanation(path, attached) := object.union(with_fields(marked(_entry(path, attached))), {"steps": [_step(attached, found, number) |
-	not _excess(attached, path[0])
+	_is_within_bounds(attached, path[0])
 	not kinds.is_additive(_kind_of(attached))
 	some index, join in _joins(attached)
 	some [found, number] in array.concat(

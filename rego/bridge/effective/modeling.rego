@@ -7,6 +7,16 @@ import data.bridge.lookup
 import data.bridge.policy as policies
 
 # METADATA
+# description: "`marked` may change entries of a policy kind."
+may_be_marked(policy_kind) if {
+	input.staged
+} else if {
+	kinds.traits(policy_kind).doubtful
+} else if {
+	kinds.get(policy_kind).shadowedBy
+} else := false
+
+# METADATA
 # description: |
 #   An entry of effective policies as requests meet it (see `_served`); with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
 #   feature, and with `staged`, if the query asks for the staged policies too and some are on the path.

@@ -93,7 +93,7 @@ _policies_at(policy_kind, node) := [{"policy": policy, "target": node} | some po
 
 _by_age(found) := [policy | some [_, _, policy] in sort([policies.fact(policy, "order") | some policy in found])] if {
 	count(found) > 1
-} else := [policy | some policy in found]
+} else := found
 
 # The pairs of `stacks` for each source for which statuses count, `[source, path, stack]`: for "", and for each
 # namespace with a difference at an effective target, because of a consumer route or a consumer's policy on one of its

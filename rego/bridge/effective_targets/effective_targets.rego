@@ -361,11 +361,14 @@ _via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some no
 # description: |
 #   Why nothing can be judged by parameters: a `kind` that is not a policy kind, or a `field` that is not a JSON pointer
 #   into the spec proper. Without this, a misspelled name would pass everything.
-misspelled(kind, field) := sprintf("parameters: unknown policy kind %v", [kind]) if {
+misspelled(kind, field) := _misspellings(kind, field)[0]
+
+# A list, empty if there is none: OPA computes that once for all targets, but what is undefined each time.
+_misspellings(kind, field) := [sprintf("parameters: unknown policy kind %v", [kind])] if {
 	not kinds.get(kind)
-} else := sprintf("parameters: the field must be a JSON pointer such as /a/b, not %v", [field]) if {
+} else := [sprintf("parameters: the field must be a JSON pointer such as /a/b, not %v", [field])] if {
 	not startswith(field, "/")
-} else := sprintf("parameters: %s", [kinds.misplaced_field(kind, field)])
+} else := [sprintf("parameters: %s", [message]) | message := kinds.misplaced_field(kind, field)]
 
 # METADATA
 # description: |

@@ -11,10 +11,8 @@ implementation(gateway) := object.get(implementations.by_controller, controller,
 
 # Other listeners take every request for these hostnames of a route (none: all) from a listener, so a link between the
 # two would carry nothing (Gateway API, GatewaySpec.listeners: "requests SHOULD match at most one Listener").
-is_isolated(object_key, listener, hostnames) := false if {
-	index.facts(object_key).apart[listener.name]
-	not index.is_claimed(object_key)
-} else if {
+is_isolated(object_key, listener, hostnames) if {
+	_is_contested(object_key, listener)
 	own := object.get(listener, "hostname", "")
 	regex.match(`^(\*\..*)?$`, own) # no hostname is more specific than one without a wildcard
 	transport := _transport(listener.protocol)
@@ -24,7 +22,15 @@ is_isolated(object_key, listener, hostnames) := false if {
 	every name in common_hostnames(hostnames, own) {
 		_is_taken(name, others, whole)
 	}
-} else := false
+}
+
+# Another listener of the Gateway, or of a ListenerSet that names it, may take hostnames from a listener.
+_is_contested(_, listener) if listener.contested
+
+_is_contested(object_key, _) if {
+	index.has_claims
+	index.is_claimed(object_key)
+}
 
 # The slots of a port with its listeners' hostnames (see `index.facts`).
 _transport("HTTP") := "HTTP/"

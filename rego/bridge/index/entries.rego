@@ -73,7 +73,9 @@ selection_entries(type, selections) := {{"path": array.concat(["selectors"], sel
 
 # The declarations of the objects that `changes` creates or replaces, by part of the index, first key, and the further
 # keys joined by newlines: a set. A complete rule, so OPA computes it once for a query.
-_changed_entries := _entries_of_changes
+_changed_entries := {} if {
+	lookup.has_no_changes
+} else := _entries_of_changes
 
 _entries_of_changes[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] contains value if {
 	some declarer, obj in lookup.upserts
@@ -122,7 +124,9 @@ policies_selecting(namespace, type) := {[policy, text] |
 # The policies with an entry at a key of a part of the index: those that name an object ("targeted"), those above a bound
 # that name an object or are the object themselves ("oversized", semantics T6), or those of a kind with a className
 # ("limited").
-policies_at(part, key) := {declarer |
+policies_at(part, key) := {declarer | some declarer, _ in data.index[part][key]} if {
+	lookup.has_no_changes
+} else := {declarer |
 	some declarer, _ in data.index[part][key]
 	not declarer in lookup.changed_keys
 } | object.get(_changed_entries, [part, key, ""], set())
@@ -140,6 +144,10 @@ claimants(gateway, port, slot) := {key |
 # ListenerSets name a Gateway, or did.
 is_claimed(gateway) if data.index.claims[gateway]
 is_claimed(gateway) if _changed_entries.claims[gateway]
+
+# ListenerSets name some Gateway. Computed once for a query, which avoids lookups if there are none.
+has_claims if some _ in data.index.claims
+has_claims if _changed_entries.claims
 
 claimed_slots(gateway, port) := {slot | data.index.claims[gateway][port][slot]} | {slot |
 	some joined, _ in _changed_entries.claims[gateway]
@@ -230,7 +238,13 @@ referrers(namespace) := {key |
 } | object.get(_changed_entries, ["referrers", namespace, ""], set())
 
 # An object's own declarations are stored separately from those of other objects (docs/reference/documents.md).
-_declared_neighbors(direction, key) := ({other |
+_declared_neighbors(direction, key) := {other | some other in data.index.own[direction][home][key]} | {other |
+	some others in data.index[direction][home][key][_]
+	some other in others
+} if {
+	lookup.has_no_changes
+	home := keys.home(key)
+} else := ({other |
 	not key in lookup.changed_keys
 	some other in data.index.own[direction][keys.home(key)][key]
 } | {other |
@@ -240,7 +254,9 @@ _declared_neighbors(direction, key) := ({other |
 	some other in others
 }) | object.get(_changed_entries, [direction, key, ""], set())
 
-_declared_ends(direction, key) := {other |
+_declared_ends(direction, key) := {other | some other in data.index[direction][key][_]} if {
+	lookup.has_no_changes
+} else := {other |
 	some declarer, others in data.index[direction][key]
 	not declarer in lookup.changed_keys
 	some other in others

@@ -55,14 +55,13 @@ _parent_facts(type, namespace, refs, scope) := object.union(
 )
 
 # The facts of a Gateway or ListenerSet: `listeners`, their hostnames in lower case, `sections` (their names), `claims`
-# (see `_claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `apart` (see `_apart`), `type` and `class`
-# (the key of the GatewayClass).
+# (see `_claims_of`), `distinct` (it is a Gateway whose listeners are distinct), `type` and `class` (the key of the
+# GatewayClass). Listeners from which another one may take hostnames have `contested` (see `_apart`).
 facts_at("Listener", type, obj) := {
-	"listeners": named,
+	"listeners": [object.union(listener, {"contested": true | not listener.name in apart}) | some listener in named],
 	"sections": [listener.name | some listener in named],
 	"claims": _claims_of(named),
 	"distinct": _are_distinct(type, _claims_of(named)),
-	"apart": _apart(type, _claims_of(named)),
 	"by": stamp,
 	"type": type,
 	"class": [keys.named(keys.gateway_api, "GatewayClass", "", obj.spec.gatewayClassName) | levels.of_type(type) == "Gateway"],
@@ -70,6 +69,7 @@ facts_at("Listener", type, obj) := {
 	named := named_listeners([object.union(listener, {"hostname": hostname | hostname := lower(listener.hostname)}) |
 		some listener in obj.spec.listeners
 	])
+	apart := _apart(type, _claims_of(named))
 }
 
 # The listeners of a Gateway are compared with each other only, those of a ListenerSet also with earlier objects.
@@ -83,9 +83,9 @@ _are_distinct(type, claims) if {
 	}
 } else := false
 
-# The names, each with true, of a Gateway's listeners from which no other listener of the Gateway can take hostnames: no
-# claim on their port is within theirs. From those of a ListenerSet listeners of other objects can.
-_apart(type, claims) := {name: true |
+# The names of a Gateway's listeners from which no other listener of the Gateway can take hostnames: no claim on their port
+# is within theirs. From those of a ListenerSet listeners of other objects can.
+_apart(type, claims) := {name |
 	levels.of_type(type) == "Gateway"
 	some slots in claims
 	some slot, listeners in slots

@@ -86,7 +86,7 @@ test_gateway_without_a_possible_class_name_has_no_class if {
 	}
 }
 
-test_listener_is_apart_if_no_claim_on_its_port_is_within_its_hostname if {
+test_listener_is_contested_if_a_claim_on_its_port_is_within_its_hostname if {
 	listeners := [object.union(testing.listener(name, port), {"hostname": hostname}) | some [name, port, hostname] in [
 		["any", 80, ""],
 		["wide", 80, "*.shop.test"],
@@ -94,6 +94,12 @@ test_listener_is_apart_if_no_claim_on_its_port_is_within_its_hostname if {
 		["near", 80, "*.other.test"],
 		["alone", 81, "*.shop.test"],
 	]]
-	index.facts_at("Listener", "gateway.networking.k8s.io/Gateway", testing.gateway("public", listeners)).apart == {"near": true, "one": true, "alone": true}
-	index.facts_at("Listener", "gateway.networking.k8s.io/ListenerSet", testing.gateway("public", listeners)).apart == {}
+	contested := {kind: names |
+		some kind in ["Gateway", "ListenerSet"]
+		names := {listener.name |
+			some listener in index.facts_at("Listener", concat("/", ["gateway.networking.k8s.io", kind]), testing.gateway("public", listeners)).listeners
+			listener.contested
+		}
+	}
+	contested == {"Gateway": {"any", "wide"}, "ListenerSet": {"any", "wide", "one", "near", "alone"}}
 }

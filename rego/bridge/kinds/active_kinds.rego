@@ -28,6 +28,7 @@ of_policy(policy_key) := get(keys.type_of(policy_key))
 names := object.keys(_all_kinds)
 
 has_changes if {
+	not lookup.has_no_changes
 	some key in lookup.changed_keys
 	keys.parse(key).type in {policykind_type, crd_type}
 }

@@ -80,7 +80,7 @@ namespace(key) := object.get({"-": ""}, name, name) if name := parse(key).namesp
 
 # `<namespace>/<name>`, the order of objects with the same age (GEP-713, "Established and challenger policy specs";
 # semantics F1). For a cluster-scoped object it begins with the slash.
-alphabetical(key) := concat("/", [namespace(key), parse(key).name])
+alphabetical(key) := concat("/", [object.get({"-": ""}, parts.namespace, parts.namespace), parts.name]) if parts := parse(key)
 
 # The name of an object in messages, `<namespace>/<name>`, or only its name if it is cluster-scoped.
 short(key) := trim_prefix(alphabetical(key), "/")
@@ -88,7 +88,9 @@ short(key) := trim_prefix(alphabetical(key), "/")
 # The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
 describe(node) := sprintf("%s %s of a group core", [parse(node).kind, short(node)]) if {
 	startswith(node, "core./")
-} else := sprintf("%s %s%s", [parse(node).kind, short(node), trim_prefix(split(node, "@")[0], object_of(node))])
+} else := sprintf("%s %s%s", [parts.kind, short(node), trim_prefix(split(node, "@")[0], parts.object)]) if {
+	parts := parse(node)
+}
 
 # A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
 # node than the same object as a backend (semantics K4).

@@ -30,10 +30,13 @@ has_object(key) if {
 	get(key)
 }
 
+# This OPA has a part of everything (see `bridge.fleet`).
+has_view if data.bridge_below.partial
+
 # Whether answers about a node are those of an OPA that has everything: this one does, or the node's object or frontend is
 # at or below the roots of its view. Of other objects a view has parts, such as a Gateway without its routes.
 is_in_view(node) if {
-	not data.bridge_below.partial
+	not has_view
 } else if {
 	data.bridge_below.keys[keys.whole(node)]
 } else if {
@@ -54,7 +57,8 @@ _stored_at(key) := split(key, "/") if {
 has_no_changes if {
 	not input.changes
 } else if {
-	count(changed_keys) == 0
+	count(upserts) == 0
+	count(deleted_keys) == 0
 }
 
 # All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
@@ -93,7 +97,9 @@ duplicate_keys := {key |
 }
 
 # The keys of all objects that `input.changes` creates, replaces or deletes.
-changed_keys := {key | some key, _ in upserts} | deleted_keys
+changed_keys := set() if {
+	has_no_changes
+} else := {key | some key, _ in upserts} | deleted_keys
 
 # The keys of all objects that `input.changes` deletes: those that it names, and those that these take along.
 deleted_keys := union({deleted | some key in input.changes.delete; deleted := {key} | taken_along(key)})
@@ -120,7 +126,9 @@ taken_along(key) := {concat("/", [group, kind, namespace, name]) |
 } else := set()
 
 # Every type (`<group>/<Kind>`) that may have objects.
-types := ({concat("/", [group, kind]) | data.objects[group][kind]} - _emptied_types) | {keys.parse(key).type | some key, _ in upserts}
+types := {concat("/", [group, kind]) | data.objects[group][kind]} if {
+	has_no_changes
+} else := ({concat("/", [group, kind]) | data.objects[group][kind]} - _emptied_types) | {keys.parse(key).type | some key, _ in upserts}
 
 # The types of which the query deletes all objects.
 _emptied_types := {type |

@@ -80,7 +80,9 @@ _flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of k
 	wrong := [target | some target in _missing(field); not keys.parse(target)]
 } else := missing(_missing(field)[0])
 
-_missing(field) := [target | some target in input[field]; not _is_there(target)]
+_missing(field) := [target | some target in input[field]; not hierarchy.canonical_key(target)] if {
+	not lookup.has_view
+} else := [target | some target in input[field]; not _is_there(target)]
 
 # Queries of the bridge itself may name deleted objects; only the form is checked.
 _flaw([field, "keys"]) := _flaw_of_keys(field)

@@ -1,0 +1,85 @@
+"""With manifests a command's OPA has only the rules of the queries that the command names, so it must name all."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from bridge.cli.reading import COMMON, OF_EVERY_COMMAND
+
+Function = tuple[str, str]  # its module and its name
+SENDING = {"query", "in_batches", "in_parts", "partial"}
+SMALL = ("effective", "request")
+LARGE = ("analyze", "describe", "explain", "get", "impact", "problems", "status", "tree", "violations")
+
+
+@cache
+def parsed(module: str) -> tuple[dict[str, ast.AST], dict[str, Function]]:
+    """The functions and classes of a module, and what it imports of the bridge, by name."""
+    file = importlib.import_module(module).__file__
+    tree = ast.parse(Path(file or "").read_text())
+    defined: dict[str, ast.AST] = {
+        node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    imported = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith(("bridge.queries", "bridge.opa", "bridge.cli"))
+        for alias in node.names
+    }
+    return defined, {name: (str(place), own) for name, (place, own) in imported.items()}
+
+
+def used_by(function: Function) -> Iterator[Function]:
+    """The functions that a function names, of its module or imported."""
+    module, name = function
+    defined, imported = parsed(module)
+    for node in ast.walk(defined[name]) if name in defined else ():
+        if isinstance(node, ast.Name) and node.id in defined:
+            yield module, node.id
+        if isinstance(node, ast.Name) and node.id in imported:
+            yield imported[node.id]
+
+
+def sent_by(function: Function) -> Iterator[str]:
+    """The names of the queries that a function itself sends."""
+    module, name = function
+    defined, _ = parsed(module)
+    for node in ast.walk(defined[name]) if name in defined else ():
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(node, ast.Call) and (
+            getattr(called, "attr", "") in SENDING or getattr(called, "id", "") in SENDING
+        ):
+            yield from [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)][
+                :1
+            ]
+
+
+def reached(start: Function) -> set[Function]:
+    found: set[Function] = set()
+    waiting = [start]
+    while waiting:
+        function = waiting.pop()
+        if function not in found:
+            found.add(function)
+            waiting += used_by(function)
+    return found
+
+
+def sent(command: str) -> set[str]:
+    """The queries that a command sends, without those of every command."""
+    start = f"bridge.cli.{command}", command
+    return {name for function in reached(start) for name in sent_by(function)} - {*OF_EVERY_COMMAND}
+
+
+@pytest.mark.parametrize("command", SMALL)
+def test_command_with_few_rules_names_every_query_that_it_sends_and_no_other(command: str) -> None:
+    assert sent(command) == {*importlib.import_module(f"bridge.cli.{command}").QUERIES}
+
+
+def test_common_queries_are_those_that_the_other_commands_send() -> None:
+    assert set().union(*map(sent, LARGE)) == {*COMMON}
