@@ -45,7 +45,12 @@ VALUES: dict[str, Values] = {
         }
     },
     "views for other OPAs": {
-        "views": {"enabled": True, "tlsSecret": "views-tls", "tokensSecret": "views-tokens"},
+        "views": {
+            "enabled": True,
+            "tlsSecret": "views-tls",
+            "tokensSecret": "views-tokens",
+            "registrySecret": "views-registry",
+        },
         "settings": {"publish": ["Gateway/infra/public=effective"]},
     },
     "another name": {"fullnameOverride": "gateway-policies"},
@@ -293,6 +298,11 @@ def test_views_are_served_with_keys_that_the_release_keeps(home: Path, tmp_path:
         "views-tls": "views-tls",
         "views-tokens": "views-tokens",
     }
+    [logins] = [volume["secret"] for volume in _pod(objects)["volumes"] if volume["name"] == "views-registry"]
+    assert (logins["secretName"], logins["items"][0]["path"]) == ("views-registry", "config.json")
+    [variable] = _containers(objects)[0]["env"]
+    assert variable["name"] == "DOCKER_CONFIG"
+    assert variable["value"] in mounted
     assert "views" in {port["name"] for port in one(objects, "Service")["spec"]["ports"]}
     mine = template(CHART, home, {"views": {"enabled": True, "tlsSecret": "a", "credentialsSecret": "mine"}})
     assert not [obj for obj in mine if obj["metadata"]["name"] == "policy-bridge-views"]

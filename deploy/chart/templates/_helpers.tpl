@@ -61,6 +61,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
+{{- define "policy-bridge.registrySecret" -}}
+{{- if .Values.views.enabled -}}{{ .Values.views.registrySecret }}{{- end -}}
+{{- end -}}
+
 {{/* The source of the certificate. A release that has one by Helm keeps it when cert-manager is installed later. */}}
 {{- define "policy-bridge.certificateSource" -}}
 {{- $secret := lookup "v1" "Secret" .Release.Namespace (include "policy-bridge.certificateSecret" .) -}}
