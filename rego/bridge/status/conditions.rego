@@ -172,6 +172,8 @@ _limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which clas
 		some class in attachment.limits(policy_kind, node)[policy_key]
 	}
 	count(classes) > 0
+} else := ": no route is attached to its listeners" if {
+	kinds.of_policy(policy_key).needsRoutes
 } else := sprintf(" below a Gateway of %s", [concat(" or ", sort(controllers))]) if {
 	controllers := kinds.of_policy(policy_key).controllers
 } else := ""
