@@ -192,10 +192,10 @@ async def compare_views(objects: list[Object], seed: int, opa_path: Path) -> Non
             for name, document in found.documents.items():
                 await edge.put(name, document)
             for name, query_input in await _questions(hub.opa, str(view.root or SHOP)):
-                wanted = await hub.opa.query(name, query_input)
-                if name == "effective":
-                    _leave_out_other_paths(wanted, found.documents[OBJECTS])
-                assert await edge.query(name, query_input) == wanted, (seed, view, name, query_input)
+                wanted, answer = await hub.opa.query(name, query_input), await edge.query(name, query_input)
+                for one in (wanted, answer):
+                    _leave_out_what_is_elsewhere(name, query_input, one, found.documents[OBJECTS])
+                assert answer == wanted, (seed, view, name, query_input)
             if view.root in gateways:
                 node = Node(*view.root[:4])
                 for request in random_requests(seed, objects, 5):
@@ -206,7 +206,7 @@ async def compare_views(objects: list[Object], seed: int, opa_path: Path) -> Non
 async def _questions(hub: Opa, root: str) -> list[tuple[str, dict[str, Any]]]:
     """Queries about all nodes below a root, and about its objects.
 
-    The explanations of backends and their problems are about routes of other Gateways, too.
+    The problems of backends are about routes of other Gateways, too.
     """
     tree = await hub.query("tree", {"root": root})
     nodes = {name: node for name, node in tree["nodes"].items() if node["level"] != "Namespace" or name == root}
@@ -219,14 +219,35 @@ async def _questions(hub: Opa, root: str) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _leave_out_other_paths(found: list[Any], objects: Any) -> None:
-    """Leave only paths through objects of the view; all of them in the answers about routes and what is above."""
+_BACKENDS = ("core/Service/", "example.com/Thing/")
+
+
+def _leave_out_what_is_elsewhere(name: str, query_input: dict[str, Any], found: list[Any], objects: Any) -> None:
+    """Leave of backends only the paths through routes of the view; all of what is above in the answers about it.
+
+    A backend that no route of the view reaches is in the view as one that no route names. That a Gateway's class is
+    missing is a warning only where there are other classes.
+    """
+    if name == "problems":
+        found[:] = [one for one in found if "/GatewayClass/" not in one["about"]]
+        return
+    about_backends = query_input.get("targets", [""])[0].startswith(_BACKENDS)
+    _leave_out_other_paths(found, objects, everything=not about_backends)
+    for one in found:
+        if one["target"].startswith(_BACKENDS):
+            one["paths"] = [path for path in one["paths"] if any("Route/" in node for node in path["path"])]
+            one["links"] = []  # of all its routes, and of what is above these
+    found[:] = [one for one in found if one["paths"] or one.get("links") or one.get("attachments")]
+
+
+def _leave_out_other_paths(found: list[Any], objects: Any, *, everything: bool = True) -> None:
+    """Leave only paths through objects of the view; with `everything` all of them at routes and what is above."""
     for one in found:
         whole = [path for path in one["paths"] if all(_is_in(node, objects) for node in path["path"])]
-        if not one["target"].startswith(("core/Service/", "example.com/Thing/")):
-            assert whole == one["paths"]
+        if everything and not one["target"].startswith(_BACKENDS):
+            assert whole == one["paths"], one["target"]
         one["paths"] = whole
-    found[:] = [one for one in found if one["paths"]]
+    found[:] = [one for one in found if one["paths"] or one.get("links") or one.get("attachments")]
 
 
 def _is_in(node: str, objects: Any) -> bool:
