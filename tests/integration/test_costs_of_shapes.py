@@ -9,6 +9,8 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.offline.engine import open_engine
+from hack.bench.load import POLICY_KIND, Load, namespace_of, rule_key, write
+from hack.bench.opa import expressions
 from tests.builders import GATEWAY_API, gateway, http_route, policy, policy_kind, resource, target_ref
 
 CLASS = resource(f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": "example.com/gateway"})
@@ -39,3 +41,20 @@ async def test_policies_of_one_kind_at_one_gateway_cost_in_proportion_to_their_n
             await work(objects, tmp_path, "effective", {"targets": [f"{GATEWAY_API}/HTTPRoute/shop/cart#all"]})
         )
     assert counts[1] < 4.4 * counts[0]
+
+
+async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_did(tmp_path: Path) -> None:
+    load = Load(100)
+    route = load.routes_with_policy()[0]
+    policy = f"{POLICY_KIND}/{namespace_of(route)}/route-{route}"
+    write(tmp_path / "load.yaml", load.objects())
+    change = {"keys": [policy], "was": {}, "targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
+    most: dict[str, tuple[dict[str, Any], int]] = {
+        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 795),
+        "explain": ({"target": rule_key(5, "[1]")}, 2_210),
+        "links": ({"keys": [policy]}, 745),
+        "remediation": (change, 3_170),
+    }
+    async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
+        counts = {name: await expressions(session, engine.opa.url, name, asked) for name, (asked, _) in most.items()}
+    assert all(counts[name] <= bound for name, (_, bound) in most.items()), counts
