@@ -18,7 +18,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import assemble, document, failing_rules, generated, types_of_view
-from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError, Finding, RuleHead
+from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, REPEATED, Checker, CheckError, Finding, RuleHead
 from bridge.policy_loader.submissions import (
     STRATEGIES,
     VIEW,
@@ -223,7 +223,7 @@ class Judge:
     async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
         if id(submission) not in self._heads:
             found = await self._checker.find_rules(places.modules, places.old)
-            if any(isinstance(one, Finding) and one.code in PASSING for one in found):
+            if any(isinstance(one, Finding) and one.code in REPEATED for one in found):
                 return found
             _remember(self._heads, id(submission), (submission, found), _TESTED)
         return self._heads[id(submission)][1]
@@ -250,7 +250,7 @@ class Judge:
         if not found:
             for submission in submissions:
                 found += await self._test(submission, submissions, places, added)
-        if not any(fault.problem.code in PASSING for fault in found):
+        if not any(fault.problem.code in REPEATED for fault in found):
             _remember(self._compiled, name, (submissions, found), _REMEMBERED)
         return found
 

@@ -15,10 +15,12 @@ from bridge.model.keys import key_of
 from bridge.opa.errors import OpaStartError
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.compile_check import Checker, CheckError
-from bridge.policy_loader.submissions import finish, read_config_map
+from bridge.policy_loader.judgement import Judge
+from bridge.policy_loader.submissions import Submission, finish, read_config_map
 from bridge.sidecar.threads import start_threads
 from bridge.sources.bounded_reading import read_manifests
 from tests.builders import config_map
+from tests.integration.loading import FEW, author
 from tests.warm_opa import sync_bundle
 
 
@@ -66,6 +68,19 @@ async def test_check_without_file_descriptors_is_an_error_that_passes(opa_path: 
     with without_descriptors(), pytest.raises(CheckError):
         await checker.check({"a.rego": "package a\n\nr := 1\n"}, {})
     assert await checker.check({"a.rego": "package a\n\nr := 1\n"}, {}) == []
+
+
+async def test_set_that_the_machine_had_no_memory_to_check_is_checked_again(opa_path: Path, tmp_path: Path) -> None:
+    starved = tmp_path / "opa"
+    starved.write_text(
+        f'#!/bin/sh\ntest "$1" = check || exec {opa_path} "$@"\necho "fatal error: out of memory" >&2\nexit 2\n'
+    )
+    starved.chmod(0o755)
+    judge = Judge(Checker(starved, {}), FEW)
+    submissions = [Submission(author("a"), "1", {"a.rego": "package a\n"})]
+    assert [fault.problem.code for fault in await judge.find_faults(submissions)] == ["memory"]
+    starved.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
+    assert not await judge.find_faults(submissions)
 
 
 async def test_opa_that_cannot_start_without_space_starts_later(opa_path: Path, full: Path) -> None:
