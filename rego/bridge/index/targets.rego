@@ -30,10 +30,14 @@ raw_refs(policy) := [one |
 	some raw in refs
 	some one in _by_section(raw)
 ] if {
+	_names_sections(policy)
 	refs := _written_refs(policy)
-	some raw in refs
-	_has_sections(raw)
 } else := _written_refs(policy)
+
+_names_sections(policy) if {
+	some raw in _written_refs(policy)
+	_has_sections(raw)
+}
 
 _written_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
@@ -229,6 +233,7 @@ _excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > bounds.targetRefs
 } else := _message("sections of targets", count(raw_refs(policy)), bounds.targetRefs) if {
+	_names_sections(policy)
 	count(raw_refs(policy)) > bounds.targetRefs
 } else := _message("targetSelectors", count(policy.spec.targetSelectors), _selector_bound) if {
 	is_array(policy.spec.targetSelectors)

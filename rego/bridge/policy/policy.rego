@@ -139,7 +139,10 @@ _spec_of_parts(found, merge_rules, key) := {"spec": merge.plain_side(merged, mer
 }
 
 # The parts of a policy, defaults below overrides: one for each wrapper, in most policies one.
-_parts(type, obj) := [part |
+_parts(type, obj) := [{"spec": _spec_at(type, found, obj), "strategy": _strategy(type, obj, found).strategy}] if {
+	not kinds.traits(type).parts
+	found := _place(type, obj)
+} else := [part |
 	[_, _, part] := sort([[endswith(strategy, "Overrides"), number, {"spec": _spec_at(type, place, obj), "strategy": strategy}] |
 		some number, place in _places(type, obj)
 		strategy := _strategy(type, obj, place).strategy
@@ -180,11 +183,15 @@ _place(type, obj) := [found | some found in kinds.get(type).places; _is_written(
 } else := [found | some found in kinds.get(type).places; _value_at(obj, found.segments) != null][0]
 
 # The places where a policy has its spec: the first one, with a wrapper of the other direction if it has one.
-_places(type, obj) := array.concat([found], [place |
+_places(type, obj) := [_place(type, obj)] if {
+	not kinds.traits(type).parts
+} else := array.concat([found], [place |
 	some place in kinds.get(type).places
 	found.partners[place.path]
 	_is_written(type, obj, place.segments)
-]) if found := _place(type, obj)
+]) if {
+	found := _place(type, obj)
+}
 
 _value_at(obj, segments) := object.get(obj, segments, null)
 
