@@ -100,7 +100,7 @@ async def test_until_the_outcomes_are_known_the_page_is_not_live_and_shows_none(
           [...document.querySelectorAll('#outline [role=treeitem]')].map((row) => row.ariaLabel).join(),
         ]"""
     )
-    assert (state, heading) == ("computing …", "Loading …")
+    assert (state, heading) == ("computing …", "Computing outcomes …")
     assert f"CargoPolicy harbor/size-{ROUTES - 1}" in outline
     assert "active" not in outline
     assert "overridden" not in outline

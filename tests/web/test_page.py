@@ -30,6 +30,7 @@ async def test_nothing_is_fetched_from_elsewhere(shop: Bridge, page: Opened) -> 
 
 async def test_overridden_policy_looks_overridden_in_picture_and_outline(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
+    await page.shows("#state", "live")
     admin = "gateway.networking.k8s.io/HTTPRoute/shop/admin"
     pill = await page.position(f"example.com/ColorPolicy/shop/admin\n@{admin}")
     assert pill is not None
@@ -130,6 +131,7 @@ async def test_differences_are_grouped_by_route_and_brought_into_view(shop: Brid
         await page.page.click("#zoom-in")
     await page.see_what_would_change(delete="ColorPolicy/infra/brand")
     await page.shows("#changes-answer .group summary", "HTTPRoute/blog/posts (")
+    await page.shows("#changes-answer .verdict.changes", "Effective policies change at")
     groups = await page.page.locator("#changes-answer .group").count()
     assert 1 < groups < await page.page.locator("#changes-answer .difference").count()
     # The rule that loses its only policy stays; what changes is lit, also while something else is chosen.
@@ -184,7 +186,7 @@ async def test_policies_that_are_attached_to_nothing_are_counted_filtered_and_sh
     await page.page.get_by_role("button", name="in the picture").first.click()
     assert await page.position(f"example.com/ColorPolicy/shop/adrift\n@{key}") is not None
     await row.click()
-    await page.shows("#details", "No existing object.")
+    await page.shows("#details", "Not attached: the target does not exist.")
 
 
 async def test_the_page_is_live_once_the_outcomes_are_known(shop: Bridge, page: Opened) -> None:

@@ -85,11 +85,12 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const introduced = [[broken, "violation"], [problems.introduced.length - broken, "problem"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
   const targets = new Set(differences.map(({ target }) => target)).size;
+  const changesAny = differences.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
   if (mistakes.length && !counts.length) {
     return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
   }
   return [
-    h("p", { class: bad ? "verdict bad" : "verdict good" }, bad ? "✕ " : "✓ ",
+    h("p", { class: `verdict ${bad ? "bad" : changesAny ? "changes" : "good"}` }, bad ? "✕ " : changesAny ? "△ " : "✓ ",
       differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
       introduced.length > 0 && `, and the change introduces ${introduced.join(" and ")}`,
       mistakes.length > 0 && `; documents with mistakes are left out`, "."),

@@ -56,7 +56,7 @@ export class Details {
     };
     const isPolicy = topology.attachedTo(key).length > 0 || this.#wire.isPolicy(key);
     if (!isPolicy && !topology.has(key)) {
-      const why = this.#wire.isWhole ? "The picture has no such object, and the bridge no such policy." : "Loading …";
+      const why = this.#wire.isWhole ? "Nothing matches this link. The object may have been deleted or renamed." : "Loading …";
       return void this.#fill([this.#head(key, topology), h("p", { class: "quiet", role: "status" }, why)]);
     }
     if (topology.nodes.get(key)?.level === NOTHING) return void this.#fill(nothingPart(topology.nodes.get(key)), again);
@@ -132,7 +132,7 @@ function overview(wire, violations, topology, showOnly) {
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
-    h("h3", { tabindex: -1 }, troubled.length ? `Worth a look (${numbers})` : wire.isKnown ? "No problems" : "Loading …"),
+    h("h3", { tabindex: -1 }, wire.isComputing ? "Computing outcomes …" : troubled.length ? `Worth a look (${numbers})` : wire.isKnown ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
     troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : troubled.some(({ object, about }) => object && !about) ? "Show those of policies and links in the picture" : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
@@ -306,7 +306,7 @@ async function policyBody(key, topology) {
 
 function attachedToPart(targets) {
   return h("section", {}, h("h4", {}, "Attached to"),
-    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "No existing object."));
+    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "Not attached: the target does not exist."));
 }
 
 function undescribedPart(key) {

@@ -123,6 +123,11 @@ export class Wire {
     return this.troubled().filter(({ policy, object, about }) => policy === key || (object === key && !about));
   }
 
+  /** Whether the outcomes of what was loaded are not known yet: until then the list of problems changes. */
+  get isComputing() {
+    return this.revision !== "" && !this.hasOutcomes;
+  }
+
   /** Whether everything is known: nodes, outcomes and problems. */
   get isKnown() {
     return this.isWhole && this.hasOutcomes && this.#beside !== undefined;
