@@ -75,10 +75,10 @@ def _install(tool: Tool) -> Found:
 
 
 def _build(tool: Tool, folder: Path) -> None:
-    if tool.go:
-        build_executable(tool.name, tool.go, folder)
-    else:
-        install_package(tool, folder)
+    if tool.go is None:
+        install_package(tool, folder)  # at the version of its lock file
+        return
+    build_executable(tool.name, tool.go, folder)
     version, reason = probe(tool, folder / tool.name)
     if version is None:
         raise BuildError(f"the new {tool.name} {reason}")

@@ -23,7 +23,7 @@ def install_package(tool: Tool, folder: Path) -> None:
     say(f"{tool.name}: installing {tool.version} with npm")
     for file in ("package.json", "package-lock.json"):
         shutil.copy(_LOCKS[tool.name] / file, folder)
-    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    command = [npm, "ci", "--engine-strict", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise BuildError("`npm ci` failed:\n  " + "\n  ".join(answer.stderr.splitlines()[-_LAST_LINES:]))
