@@ -50,7 +50,7 @@ _rows(object_key) := {[["rows", node, kind], paths] |
 
 _paths(kind, node) := _failed(node) if {
 	input.failure
-} else := [entry | some entry in effective.policies_of(kind, node, ""); _is_inside(entry.path)]
+} else := [entry | some entry in effective.listed_policies_of(kind, node, ""); _is_inside(entry.path)]
 
 _failed(node) := [{"path": [node], "error": input.failure, "policies": []}]
 
