@@ -18,7 +18,7 @@ may_be_marked(policy_kind) if {
 
 # METADATA
 # description: |
-#   An entry of effective policies as requests meet it (see `_served`); with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
+#   An entry of effective policies as requests meet it (see `as_served`); with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
 #   feature, and with `staged`, if the query asks for the staged policies too and some are on the path.
 marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 	input.staged
@@ -26,9 +26,9 @@ marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
 	staged != []
 } else := _complete(entry)
 
-_complete(entry) := object.union(_served(entry), {"incomplete": reasons}) if {
+_complete(entry) := object.union(as_served(entry), {"incomplete": reasons}) if {
 	reasons := incomplete_because(keys.type_of(entry.policies[0].policy), entry.path, entry.policies)
-} else := _served(entry)
+} else := as_served(entry)
 
 # METADATA
 # description: The messages of the features that a policy itself uses, and that its kind does not model.

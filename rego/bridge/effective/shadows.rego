@@ -10,7 +10,7 @@ import data.bridge.lookup
 # An entry of effective policies as requests meet it: where a field of the route's rule goes before a field of the policy
 # (`shadowedBy` of the kind), the spec has the rule's values, whose origin is the rule. `shadowed` has what the policies set
 # there: `{path, value, policies, by, field}`; `by` is the rule, and `field` its field.
-_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
+as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 	"spec": _with_values(json.remove(entry.spec, paths), placed),
 	"origins": object.union(
 		{pointer: origin | some pointer, origin in entry.origins; not _is_at_or_below(leaves.segments(pointer), paths)},
@@ -19,7 +19,7 @@ _served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 	"shadowed": [{
 		"path": path,
 		"value": object.get(entry.spec, leaves.segments(path), null),
-		"policies": _owners_at(entry.origins, "", path),
+		"policies": owners_at(entry.origins, "", path),
 		"by": node,
 		"field": field.rule,
 	} |

@@ -20,7 +20,7 @@ unknown_because(effect) := concat("; ", effect.incomplete)
 # description: |
 #   Every value of an effective policy at a field, sorted by path: `{path, value, policies}`. `path` is the pointer to the
 #   value, and `policies` are those of which it or a part of it comes. A null is no value.
-values_at(effect, field) := [{"path": _pointer(found.at), "value": found.value, "policies": _owners_at(effect.origins, found.place, _pointer(found.at))} |
+values_at(effect, field) := [{"path": _pointer(found.at), "value": found.value, "policies": owners_at(effect.origins, found.place, _pointer(found.at))} |
 	some found in _values(effect, segments(field))
 ]
 
@@ -35,7 +35,7 @@ has_value(effect, field) if {
 #   The values of an effective policy at a field and below it that have no fields themselves, in the form of `values_at`,
 #   also inside of a merge unit. A list is one value, unless the kind merges it by key: then its items have values, and
 #   `path` has their keys.
-leaves_at(effect, field) := [{"path": _pointer(named), "value": value, "policies": _owners_at(effect.origins, found.place, _pointer(at))} |
+leaves_at(effect, field) := [{"path": _pointer(named), "value": value, "policies": owners_at(effect.origins, found.place, _pointer(at))} |
 	some found in _values(effect, segments(field))
 	walk(found.value, [below, value])
 	at := array.concat(found.at, below)
@@ -204,7 +204,7 @@ _kind_of_effect(effect) := [type |
 	some origin in effect.origins
 	some policy in merge.as_list(origin)
 	type := keys.type_of(policy)
-	kinds.get(type) # an origin may be a rule of a route, see `_served`
+	kinds.get(type) # an origin may be a rule of a route, see `as_served`
 ][0]
 
 _is_leaf(_, _, value) if type_name(value) in {"boolean", "number", "string"}
@@ -225,7 +225,7 @@ _named(effect, found, below, place) := _keys(items, _key_fields(effect, array.co
 }
 
 # The policies with an origin at a pointer, else below it, or above it, as for a field of a merge unit or of a list's item.
-_owners_at(origins, "", pointer) := sort(merge.as_list(origins[pointer])) if {
+owners_at(origins, "", pointer) := sort(merge.as_list(origins[pointer])) if {
 	true
 } else := sort({policy |
 	some other, origin in origins
@@ -233,7 +233,7 @@ _owners_at(origins, "", pointer) := sort(merge.as_list(origins[pointer])) if {
 	some policy in merge.as_list(origin)
 })
 
-_owners_at(origins, place, _) := sort(merge.as_list(origins[place])) if place != ""
+owners_at(origins, place, _) := sort(merge.as_list(origins[place])) if place != ""
 
 _is_on_line(one, other) if startswith(concat("", [one, "/"]), concat("", [other, "/"]))
 
