@@ -61,14 +61,14 @@ def namespace_in(text: str) -> str:
 
 
 def parse_key(text: str) -> Key:
-    """Parse a full key.
+    """Parse a full key, also one of OPA's data whose names are blanks, as a ref may have them.
 
     Raises KeyFormatError, whose text names the expected form, if a part is missing.
     """
     body, _, role = text.partition("@")
     body, _, section = body.partition("#")
     parts = body.split("/")
-    if len(parts) != 4 or not all(parts) or (role and role != FRONTEND) or body != body.strip():
+    if len(parts) != 4 or not all(parts) or (role and role != FRONTEND):
         raise KeyFormatError(
             f"{text!r} is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>], "
             "with group core and namespace - where there is none"
@@ -78,7 +78,7 @@ def parse_key(text: str) -> Key:
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text is a full key."""
+    """Return whether a text is a full key of an object that may exist: no name begins or ends with a blank."""
     return _FORM.fullmatch(text) is not None
 
 

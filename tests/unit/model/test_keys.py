@@ -16,4 +16,9 @@ def test_what_is_a_key_can_be_parsed_and_gives_the_same_text(text: str) -> None:
         key = parse_key(text)
     except KeyFormatError:
         return
-    assert str(key) != text or "#" in key.section + key.role or "@" in key.role
+    body = str(key.object)
+    assert str(key) != text or "#" in key.section + key.role or "@" in key.role or body != body.strip()
+
+
+def test_a_name_of_blanks_can_be_parsed() -> None:
+    assert parse_key("core/Service/shop/\u00a0#80").name == "\u00a0"
