@@ -101,8 +101,12 @@ class ClusterSource:
         self._wake.set()
 
     def resource(self, type_id: str) -> ResourceType | None:
-        """Return how a type is served, as last seen."""
-        return self._discovery.types.get(type_id)
+        """Return how a type is served, as last seen.
+
+        Discovery of an API server that has just started may lack types that are followed already.
+        """
+        running = self._running.get(type_id)
+        return self._discovery.types.get(type_id) or (running[0] if running else None)
 
     def plural(self, type_id: str) -> str:
         """Return the plural name of a type, as last seen, otherwise by the rule."""
@@ -163,7 +167,7 @@ class ClusterSource:
                 await self._report(type_id, f"cannot discover what the API server serves: {why}", unknown=True)
             return False
         for type_id in sorted(wanted):
-            resource, running = self.resource(type_id), self._running.get(type_id)
+            resource, running = self._discovery.types.get(type_id), self._running.get(type_id)
             if resource is not None:
                 if running is None or running[0] != resource:
                     await self._start(type_id, resource)

@@ -24,6 +24,7 @@ class Client(KubeClient):
     def __init__(self) -> None:
         super().__init__(KubeAccess(SimpleNamespace(host="https://localhost"), "a test", None))
         self.version = "v1"
+        self.names = [("things", "Thing"), ("others", "Other")]
 
     async def request(self, method: str, path: str, **_: Any) -> bytes:
         """Discovery has one group with two types. The server is ready, and does not list."""
@@ -31,7 +32,7 @@ class Client(KubeClient):
             raise Unreachable(f"no response to {method} {path}")
         resources = [
             {"resource": plural, "responseKind": {"kind": kind}, "scope": "Cluster", "verbs": ["list", "watch"]}
-            for plural, kind in (("things", "Thing"), ("others", "Other"))
+            for plural, kind in self.names
         ]
         versions = [{"version": self.version, "resources": resources}]
         groups = [{"metadata": {"name": "example.com"}, "versions": versions}] if path == "/apis" else []
@@ -59,6 +60,23 @@ async def test_a_new_version_is_found_although_other_types_are_requested_while_d
         await asyncio.gather(reading, return_exceptions=True)
     found = source.resource(THING)
     assert (found.version if found else "") == "v2"
+
+
+async def test_a_followed_type_that_discovery_lacks_for_a_while_is_still_served() -> None:
+    """An API server that has just started lists custom resources late; nothing discovers again what is followed."""
+    client = Client()
+    source = ClusterSource(client)
+    source.want({THING})
+    async with aclosing(source.changes()) as changes:  # type: ignore[type-var]
+        reading = asyncio.create_task(_read(changes))
+        await asyncio.sleep(10)
+        client.names = []
+        source.rediscover()
+        await asyncio.sleep(60)
+        found = source.resource(THING)
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    assert found is not None
 
 
 async def _read(changes: Any) -> None:
