@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
-from bridge.model.types import ALWAYS
+from bridge.model.types import ALWAYS, GATEWAY_API
 from bridge.opa.batches import at_targets_of, batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
@@ -53,7 +53,11 @@ async def policy_kind(opa: Opa, text: str, more: Mapping[str, Any] = MappingProx
     kinds = {name: about["names"] for name, about in types.items() if about["policy"]}
     if not match_kinds(text, kinds):
         presets = dict.fromkeys(await opa.query("kinds_in_force", {}), ())  # also those without policies
-        kinds = presets if match_kinds(text, presets) else kinds or presets
+        found = match_kinds(text, presets)
+        kinds = presets if found else kinds or presets
+        # Of kinds that the source does not have, the one of Gateway API is meant: vendors use its names again.
+        if standard := [type_id for type_id in found if type_id.startswith(f"{GATEWAY_API}/")]:
+            return standard[0]
     return resolve_kind(text, kinds, "policy kind")
 
 

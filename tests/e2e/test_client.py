@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from opa_client.opa_async import AsyncOpaClient
+from tenacity import wait_none
 
 from bridge.client import Client, OpaError, OpaUnavailable, QueryError, Update
 from bridge.opa.process import ManagedOpa
@@ -177,7 +178,7 @@ async def test_a_stream_with_broken_bytes_continues_on_another_connection(
 
 
 async def test_a_bridge_that_is_missing_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.client.client._FIRST_WAIT", 0.001)
+    monkeypatch.setattr("bridge.client.client._WAIT", wait_none())
     async with Client(bridge="http://127.0.0.1:9") as client:
         with pytest.raises(OpaUnavailable, match="cannot be followed"):
             await anext(client.stream(CATALOG))
