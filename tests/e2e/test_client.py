@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from opa_client.opa_async import AsyncOpaClient
-from tenacity import wait_none
+from tenacity import wait_exponential
 
 from bridge.client import Client, OpaError, OpaUnavailable, QueryError, Update
 from bridge.opa.process import ManagedOpa
@@ -178,7 +178,7 @@ async def test_a_stream_with_broken_bytes_continues_on_another_connection(
 
 
 async def test_a_bridge_that_is_missing_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.client.client._WAIT", wait_none())
+    monkeypatch.setattr("bridge.client.client._WAIT", wait_exponential(multiplier=0.001, max=0.001))
     async with Client(bridge="http://127.0.0.1:9") as client:
         with pytest.raises(OpaUnavailable, match="cannot be followed"):
             await anext(client.stream(CATALOG))

@@ -104,10 +104,10 @@ async def test_policy_has_no_outcome_before_all_are_counted(opa_path: Path) -> N
     key, remediator = str(key_of(hue)), Counting()
     async with drawn(opa_path, [kind, hue, service("cart", metadata=version)], remediator) as (_, drawing):
         await eventually(lambda: key in drawing.policies)
-        assert drawing.policies[key]["outcomes"] == []
+        assert drawing.policies[key]["outcome"] == ""
         assert {condition["type"] for condition in drawing.policies[key]["conditions"]} == {"Accepted"}
         remediator.finish()
-        await eventually(lambda: drawing.policies[key]["outcomes"] == ["NoScope"])
+        await eventually(lambda: drawing.policies[key]["outcome"] == "NoScope")
 
 
 async def test_route_with_an_impossible_backend_is_drawn_and_so_are_its_changes(opa_path: Path) -> None:

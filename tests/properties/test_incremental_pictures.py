@@ -116,7 +116,13 @@ async def _picture(opa: Opa) -> dict[str, Any]:
 
 
 def _shown(picture: PagePicture) -> dict[str, Any]:
-    return {key: picture.node_of(key) for key in sorted(picture.shown())}
+    return {key: _without_hints(picture.node_of(key)) for key in sorted(picture.shown())}
+
+
+def _without_hints(node: Any) -> Any:
+    """A node whose messages end before similar names, which are as of when the node was drawn."""
+    problems = [one | {"message": one["message"].partition("; did you mean")[0]} for one in node["problems"]]
+    return {**node, "problems": problems}
 
 
 def _differences(kept: dict[str, Any], picture: dict[str, Any]) -> list[str]:
