@@ -123,7 +123,11 @@ _BESIDE_POLICIES = (
         "(object == null || oldObject == null || (has(object.metadata.labels) ? object.metadata.labels : {}) !="
         " (has(oldObject.metadata.labels) ? oldObject.metadata.labels : {})))"
     ),
-    "(request.resource.group == 'apiextensions.k8s.io' && oldObject != null)",
+    # The bridge's own CRDs are updated with it, perhaps while no bridge runs; no guardrail depends on them.
+    (
+        "(request.resource.group == 'apiextensions.k8s.io' && oldObject != null && "
+        "(object == null || !request.name.endsWith('.policybridge.io')))"
+    ),
     ("(request.resource.group == 'policybridge.io' && (object != null || request.resource.resource == 'policykinds'))"),
 )
 # The form of a policy of any group (GEP-713): the fields that name its targets.
