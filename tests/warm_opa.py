@@ -16,6 +16,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.policy_loader.submissions import WRITTEN
 from bridge.replicator.replicator import QUERIES_OF_SYNC
+from bridge.replicator.views import BELOW
 
 _KEPT = 2  # idle processes in a worker, of 150 MiB each
 _Result = TypeVar("_Result")
@@ -92,7 +93,7 @@ def sync_bundle() -> Bundle:
 
 
 async def _empty(url: str, bundle: Bundle) -> None:
-    paths = [f"/{name}" for name in WRITTEN if name not in bundle.roots]
+    paths = [f"/{name}" for name in (*WRITTEN, BELOW) if name not in bundle.roots]
     async with Opa(url) as opa:
         # A document that is missing cannot be removed, nor one that was added by the same request.
         await opa.patch([{"op": "add", "path": path, "value": {}} for path in paths])
