@@ -10,7 +10,7 @@ import functools
 import gzip
 import hashlib
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -32,11 +32,13 @@ from bridge.http.request_guard import (
 )
 from bridge.kube.client import KubeClient
 from bridge.model.addresses import is_loopback
+from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
 from bridge.replicator.changes import Troubles
 from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
+from bridge.sources.known_fields import Doubt
 from bridge.web.picture_updates import Drawing
 from bridge.web.problems import Problems
 from bridge.web.queries import Changes, EffectiveStream, Engines, Queries, explain_reasons
@@ -176,7 +178,7 @@ class WebSite:
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
         self._violations = Violations(lambda: self._backing.audited if self._backing else None)
-        self._problems = Problems(lambda: self._backing, self._drawing.journal.name)
+        self._problems = Problems(engines.engine, self._doubts, self._drawing.journal.name)
         self._topology = Topology(self._drawing, self._violations, streams, self._checks, self._unreadable, _page())
         self._following = Following()
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
@@ -221,6 +223,9 @@ class WebSite:
 
     def _cluster(self) -> KubeClient | None:
         return self._backing.cluster if self._backing else None
+
+    def _doubts(self) -> Iterable[tuple[Key, Doubt, int]]:
+        return self._backing.doubts() if self._backing else ()
 
     def _opa(self) -> Opa:
         if self._backing is None:
