@@ -128,17 +128,23 @@ async def test_place_of_others_is_refused(server: StorageServer) -> None:
         assert await stored(owner) == (b"one", "1")
 
 
+@asynccontextmanager
+async def displacing(first: Destination, server: StorageServer) -> AsyncIterator[Destination]:
+    """A later bridge that has stored over what the first one stored, which reports that."""
+    await store(first, b"one", "1")
+    async with at_work(open_one(server.url("views"))) as second:
+        await store(second, b"two", "2")
+        await eventually(lambda: "another bridge publishes there since" in first.state.problem)
+        yield second
+
+
 @ALL
 async def test_of_two_bridges_the_later_one_writes_and_the_other_one_reports_it(server: StorageServer) -> None:
-    async with at_work(open_one(server.url("views"))) as first:
-        await store(first, b"one", "1")
-        async with at_work(open_one(server.url("views"))) as second:
-            await store(second, b"two", "2")
-            await eventually(lambda: "another bridge publishes there since" in first.state.problem)
-            first.offer("all", b"three", "3")
-            await asyncio.sleep(1)
-            assert await stored(second) == (b"two", "2")
-            await has(second, "2")
+    async with at_work(open_one(server.url("views"))) as first, displacing(first, server) as second:
+        first.offer("all", b"three", "3")
+        await asyncio.sleep(1)
+        assert await stored(second) == (b"two", "2")
+        await has(second, "2")
 
 
 @BOTH
@@ -161,10 +167,8 @@ async def test_writer_renews_its_claim(server: StorageServer) -> None:
 @BOTH
 async def test_earlier_bridge_gets_the_place_back_when_the_later_one_is_gone(server: StorageServer) -> None:
     async with at_work(open_one(server.url("views"))) as first:
-        await store(first, b"one", "1")
-        async with at_work(open_one(server.url("views"))) as second:
-            await store(second, b"two", "2")
-            await eventually(lambda: "another bridge publishes there since" in first.state.problem)
+        async with displacing(first, server):
+            pass
         first.offer("all", b"three", "3")
         await has(first, "3")
         assert await stored(first) == (b"three", "3")

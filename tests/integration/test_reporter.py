@@ -66,6 +66,14 @@ async def desk(kubeconfig: Path, namespace: str, *, held: bool = True) -> AsyncI
             yield Desk(authors, judge, writer, term)
 
 
+@asynccontextmanager
+async def two_desks(kubeconfig: Path, namespace: str, key: Key) -> AsyncIterator[tuple[Desk, Desk]]:
+    """The holder's and another bridge's, which both have a submission."""
+    async with desk(kubeconfig, namespace) as first, desk(kubeconfig, namespace, held=False) as second:
+        await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
+        yield first, second
+
+
 async def put(plane: ControlPlane, namespace: str, name: str, text: str, labels: Any = None) -> Key:
     metadata = {"name": name, "labels": LABEL if labels is None else labels}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"main.rego": text}}
@@ -106,11 +114,7 @@ async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     key = await put(control_plane, namespace, "one", "package a")
-    async with (
-        desk(control_plane.kubeconfig, namespace) as first,
-        desk(control_plane.kubeconfig, namespace, held=False) as second,
-    ):
-        await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
+    async with two_desks(control_plane.kubeconfig, namespace, key) as (first, second):
         second.judge.refuse(key, PROBLEM)
         await asyncio.sleep(1.5)
         assert not await shown(control_plane, key)
@@ -131,11 +135,7 @@ async def test_status_names_the_replicas_whose_opa_refuses_what_the_holder_accep
 ) -> None:
     monkeypatch.setattr(replicas, "READ", 0.2)
     key = await put(control_plane, namespace, "one", "package a")
-    async with (
-        desk(control_plane.kubeconfig, namespace) as first,
-        desk(control_plane.kubeconfig, namespace, held=False) as second,
-    ):
-        await eventually(lambda: all(key in one.judge.handed for one in (first, second)))
+    async with two_desks(control_plane.kubeconfig, namespace, key) as (first, second):
         second.judge.refuse(key, PROBLEM)
         first.judge.accept(key)
         found = await until_shown(control_plane, key, lambda found: "refusedBy" in found)

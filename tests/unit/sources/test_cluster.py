@@ -1,7 +1,8 @@
 """When discovery is repeated; what a cluster delivers is tested against a real API server."""
 
 import asyncio
-from contextlib import aclosing
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from bridge.kube.client import KubeAccess, KubeClient
 from bridge.kube.errors import Unreachable
 from bridge.sources.cluster import ClusterSource
+from bridge.work import beside
 
 pytestmark = pytest.mark.fake_time
 
@@ -45,19 +47,13 @@ class Client(KubeClient):
 
 async def test_a_new_version_is_found_although_other_types_are_requested_while_discovery_is_late() -> None:
     client = Client()
-    source = ClusterSource(client)
-    source.want({THING})
-    async with aclosing(source.changes()) as changes:  # type: ignore[type-var]
-        reading = asyncio.create_task(_read(changes))
-        await asyncio.sleep(10)
+    async with _following(client) as source:
         source.rediscover()  # a CRD has changed, and discovery is late
         await asyncio.sleep(0.1)
         source.want({THING, OTHER})
         await asyncio.sleep(0.4)
         client.version = "v2"
         await asyncio.sleep(10)
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
     found = source.resource(THING)
     assert (found.version if found else "") == "v2"
 
@@ -65,18 +61,21 @@ async def test_a_new_version_is_found_although_other_types_are_requested_while_d
 async def test_a_followed_type_that_discovery_lacks_for_a_while_is_still_served() -> None:
     """An API server that has just started lists custom resources late; nothing discovers again what is followed."""
     client = Client()
-    source = ClusterSource(client)
-    source.want({THING})
-    async with aclosing(source.changes()) as changes:  # type: ignore[type-var]
-        reading = asyncio.create_task(_read(changes))
-        await asyncio.sleep(10)
+    async with _following(client) as source:
         client.names = []
         source.rediscover()
         await asyncio.sleep(60)
-        found = source.resource(THING)
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
-    assert found is not None
+        assert source.resource(THING) is not None
+
+
+@asynccontextmanager
+async def _following(client: Client) -> AsyncIterator[ClusterSource]:
+    """A source that has followed one type for a while."""
+    source = ClusterSource(client)
+    source.want({THING})
+    async with aclosing(source.changes()) as changes, beside(_read(changes)):  # type: ignore[type-var]
+        await asyncio.sleep(10)
+        yield source
 
 
 async def _read(changes: Any) -> None:
