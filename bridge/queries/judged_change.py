@@ -97,7 +97,7 @@ async def _find_judged(states: States, change: PlannedChange, names: Sequence[st
         return sorted(audited)
     before, after = [await state.query("kind_documents", {}) for state in both]
     if before["kind_sets"]["virtual"] != after["kind_sets"]["virtual"]:
-        return sorted(audited)  # references to objects of these kinds count, or count no more
+        return sorted(audited)  # references to objects of these kinds are accepted now, or no longer
     kinds = before["kinds"].keys() | after["kinds"].keys()
     differing = {kind for kind in kinds if before["kinds"].get(kind) != after["kinds"].get(kind)}
     concerned: set[str] = set()
