@@ -115,14 +115,11 @@ def _diff(table: Table) -> Iterator[str]:
             else ""
         )
         lines += [
-            f"@@ {row[at['TARGETS']]}: {row[at['POLICY KIND']]}{path}{source} @@",
+            _cut(f"@@ {row[at['TARGETS']]}: {row[at['POLICY KIND']]}{path}{source} @@", 0),
             f"- {row[at['BEFORE']]}",
             f"+ {row[at['AFTER']]}",
         ]
-    shown = [
-        plain(line if line.startswith(("- ", "+ ")) else _cut(line, 0)).replace(TIE, " ").replace("\n", " ")
-        for line in lines
-    ]
+    shown = [plain(line).replace(TIE, " ").replace("\n", " ") for line in lines]
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "".join(shown))), default=0))
     yield from (f"{fence}diff", *shown, fence, "")
 

@@ -47,14 +47,13 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
         bridge violations --manifests examples/constraints -o json
     """
     from bridge.queries.analysis import selects_none
-    from bridge.queries.asking import selected, violations_by
+    from bridge.queries.asking import audited_keys, selected, violations_by
 
     names = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
     constraints = await _constraints(engine, names)
     query_input = {"constraints": names} if names else {}
-    audited: dict[str, list[str]] = await engine.opa.query("audit_keys", query_input)
-    everything = {key for keys in audited.values() for key in keys}
-    keys = sorted(key for key in everything if asked.namespace in {None, parse_key(key).namespace})
+    audited = await audited_keys(engine.opa, query_input)
+    keys = sorted(key for key in audited if asked.namespace in {None, parse_key(key).namespace})
     rows = await violations_by(engine.opa, keys, names or None)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)

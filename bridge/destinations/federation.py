@@ -30,8 +30,6 @@ def federation_config(config: Mapping[str, Any], clusters: Mapping[str, tuple[Pl
     return {**config, **parts}
 
 
-def build_cluster_bundle(
-    documents: Mapping[str, Any], cluster: str, view: str, now: str, number: int | None = None
-) -> Bundle:
+def build_cluster_bundle(documents: Mapping[str, Any], cluster: str, view: str, now: str, number: int) -> Bundle:
     """Return the bundle of a cluster's data alone, below `data.clusters[cluster]`, with the document VIEW there."""
     return move_below(build_view_bundle(Bundle({}, "", ()), documents, view, now, number), f"{CLUSTERS}/{cluster}")

@@ -278,14 +278,23 @@ def _format_time(at: datetime) -> str:
 _MOST = "100"  # Events about an object that are read
 
 
+async def list_events(client: KubeClient, namespace: str, selector: str, most: str) -> list[dict[str, Any]]:
+    """Return the Events of a namespace, at most `most`; those of cluster-scoped objects (`-`) are in `default`.
+
+    Raises KubeError.
+    """
+    place = "default" if namespace == CLUSTER else namespace
+    answer = await client.get(f"/api/v1/namespaces/{place}/events", {"fieldSelector": selector, "limit": most})
+    found: list[dict[str, Any]] = answer["items"]
+    return found
+
+
 async def events_about(client: KubeClient, key: Key) -> list[dict[str, Any]]:
     """Return the Events about an object, the oldest first: `{type, reason, message, count, last, from}`.
 
     Raises KubeError.
     """
-    namespace = "default" if key.namespace == CLUSTER else key.namespace  # Events of cluster-scoped objects are here
     selector = f"involvedObject.kind={key.kind},involvedObject.name={key.name}"
-    answer = await client.get(f"/api/v1/namespaces/{namespace}/events", {"fieldSelector": selector, "limit": _MOST})
     found = [
         {
             "type": event.get("type", ""),
@@ -295,7 +304,7 @@ async def events_about(client: KubeClient, key: Key) -> list[dict[str, Any]]:
             "last": event.get("lastTimestamp") or event.get("eventTime") or "",
             "from": (event.get("source") or {}).get("component") or event.get("reportingComponent", ""),
         }
-        for event in answer["items"]
+        for event in await list_events(client, key.namespace, selector, _MOST)
         if group_of((event.get("involvedObject") or {}).get("apiVersion") or "v1") == key.group
     ]
     return sorted(found, key=lambda event: str(event["last"]))

@@ -385,14 +385,13 @@ def failures_by_author(
 
 
 def find_culprit(
-    fault: Fault, submissions: Iterable[Submission], rank: Callable[[Submission], Any]
+    fault: Fault, submissions: Sequence[Submission], rank: Callable[[Submission], Any]
 ) -> Submission | None:
     """Return the submission that causes a fault of an evaluation; None if that is in no author's module.
 
     A contradiction in a package of several authors is due to the youngest one, the last by `rank`: without that author
     the older rules had one value.
     """
-    submissions = list(submissions)
     owner = next((one for one in submissions if one.author == fault.author), None)
     if owner is None or fault.problem.code != EVALUATION_CONFLICT:
         return owner

@@ -225,11 +225,6 @@ class Entry:
         return settled or verdict.programmed or now - self.pending[1] > _SLOW
 
 
-def _rank_youth(entry: Entry) -> tuple[int, tuple[bool, str, Key]]:
-    """Return a sort key: the version that joined the set last is the last."""
-    return entry.since, entry.submitted.age
-
-
 def _split(late: Sequence[tuple[Entry, Submission]]) -> list[list[tuple[Entry, Submission]]]:
     """Return two parts of those whose check was late: known authors and new ones, otherwise halves."""
     known = [one for one in late if one[0].cost is not None]
@@ -389,7 +384,7 @@ class Loader:
         while True:
             await self._loaded.wait()
             with contextlib.suppress(OpaError, BundleRefused):
-                if await self._activation.is_active() and self._loaded.is_set():
+                if await self._activation.find_active() == self.revision and self._loaded.is_set():
                     return self._confirmed
             await asyncio.sleep(_LONGEST_LOOK)
 
@@ -426,6 +421,7 @@ class Loader:
         self.reconsider()
 
     def _rank(self, served: Submission) -> tuple[int, tuple[bool, str, Key]]:
+        """Return a sort key: the version that joined the set last is the last."""
         entry = self._entries.get(served.author)
         return (entry.since if entry else 0, served.age)
 
@@ -512,16 +508,16 @@ class Loader:
                     await self._look()
                 except OpaError as error:
                     self._log_delay(error)
-            self._report()
-            await self._publish()
+            failing = self._failing()
+            self._report(failing)
+            await self._publish(failing)
             with contextlib.suppress(TimeoutError):
                 resting = self._loaded.is_set() and self._published is not None
                 async with asyncio.timeout(None if resting else pause):
                     await self._wake.wait()
 
-    def _report(self) -> None:
+    def _report(self, failing: Mapping[Key, tuple[ModuleProblem, ...]]) -> None:
         """Report changed verdicts; while the set changes, or OPA has not loaded it, only those that stay."""
-        failing = self._failing()
         for entry in list(self._entries.values()):
             verdict = entry.verdict(failing.get(entry.submitted.author, ()))
             settled = not self._stale and entry.chosen is entry.confirmed
@@ -532,10 +528,10 @@ class Loader:
                 for listener in self._listeners:
                     listener(verdict)
 
-    async def _publish(self) -> None:
+    async def _publish(self, failing: Mapping[Key, tuple[ModuleProblem, ...]]) -> None:
         """Write to OPA which submissions are being checked, rejected, or fail on objects, for readers of OPA alone."""
         states: dict[str, dict[str, str]] = {
-            str(author): {"failing": summary_of_failing(problems)} for author, problems in self._failing().items()
+            str(author): {"failing": summary_of_failing(problems)} for author, problems in failing.items()
         }
         for author, entry in self._entries.items():
             if entry.submitted is not entry.confirmed and not entry.problems and entry.submitted.modules:
@@ -689,7 +685,7 @@ class Loader:
     async def _fail_lost(self) -> None:
         """Put failing rules in the place of those that were lost since the last set, if they compile with the set."""
         fresh = [entry for entry in self._entries.values() if entry.lost and entry.lost.replaced is None]
-        if not await self._try_to_fail(fresh) and len(fresh) > 1:
+        if fresh and not await self._try_to_fail(fresh) and len(fresh) > 1:
             for entry in fresh:
                 await self._try_to_fail([entry])
         self._judge.generate(self._view, self._guardrails, await self._replace_lost())
@@ -851,7 +847,7 @@ class Loader:
             if (version := content.get(author)) and version is not entry.confirmed
         ]
         named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
-        culprits = named or sorted(fresh, key=_rank_youth)[-1:]
+        culprits = named or sorted(fresh, key=lambda entry: self._rank(entry.submitted))[-1:]
         for entry in culprits:
             self._withdraw(entry, content[entry.submitted.author], faults)
         if not culprits:
@@ -960,10 +956,6 @@ class Activation:
     def handed(self) -> str:
         """Return the revision that OPA got last, which may be an earlier one."""
         return self._endpoint.handed_revision
-
-    async def is_active(self) -> bool:
-        """Return whether OPA has activated the bundle. Raises BundleRefused if it rejects it."""
-        return await self.find_active() == self.revision
 
     async def find_active(self) -> str | None:
         """Return the revision that OPA has, None if it has none. Raises BundleRefused if it rejects the served one."""

@@ -10,14 +10,14 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 import structlog
 
 from bridge.kube.errors import Forbidden, KubeError
 from bridge.kube.lease import FencedClient
-from bridge.model.keys import CLUSTER, Key
+from bridge.kube.recording import list_events
+from bridge.model.keys import Key
 from bridge.model.observability import Record
 from bridge.policy_loader.authors import Author, Authors
 from bridge.policy_loader.submissions import CONFIG_MAP, STATUS_ANNOTATION, ModuleProblem
@@ -82,9 +82,10 @@ class Replicas:
             if self._here.pop(key, None):
                 text = f"The OPA of the bridge {socket.gethostname()} has this version"
                 self._record(author.identity, "Normal", RECOVERED, text)
-        elif verdict.accepted or self._client.may_write() or not _is_reported_active(key, author):
-            if not verdict.accepted:
-                self._here.pop(key, None)  # the object's status reports it
+        elif verdict.accepted:
+            pass  # OPA has not loaded it yet
+        elif self._client.may_write() or not _is_reported_active(key, author):
+            self._here.pop(key, None)  # the object's status reports it
         elif self._here.get(key, ((), "", 0.0))[0] != verdict.problems:
             self._report(key, author, verdict.problems, message)
 
@@ -133,7 +134,8 @@ class Replicas:
         }
         states: dict[tuple[Key, str], tuple[datetime, bool]] = {}
         for reason in (REFUSED, RECOVERED):
-            for event in await self._list_events("default" if namespace == CLUSTER else namespace, reason):
+            found = await list_events(self._client, namespace, f"reason={reason}", _MOST)
+            for event in msgspec.convert(found, list[_Event]):
                 subject = event.involved_object
                 if key := subjects.get((subject.kind, subject.name, subject.uid)):
                     replica = (key, event.reporting_instance.rpartition("-")[0])  # see `Recorder`
@@ -144,11 +146,6 @@ class Replicas:
             for replica, (last, refused) in states.items()
             if refused and (now - last).total_seconds() < FORGOTTEN
         )
-
-    async def _list_events(self, namespace: str, reason: str) -> Iterable[_Event]:
-        query = {"fieldSelector": f"reason={reason}", "limit": _MOST}
-        answer: Mapping[str, Any] = await self._client.get(f"/api/v1/namespaces/{namespace}/events", query)
-        return msgspec.convert(answer["items"], list[_Event])
 
 
 def _is_reported_active(key: Key, author: Author) -> bool:

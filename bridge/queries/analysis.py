@@ -20,10 +20,12 @@ from bridge.opa.client import Opa
 from bridge.queries.asking import (
     Entry,
     Selects,
+    audited_keys,
     by_batches,
     in_batches,
     labels_of,
     objects,
+    outcomes_of,
     selected,
     violations_by,
     with_suggestions,
@@ -152,7 +154,7 @@ async def all_problems(
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await in_batches(opa, "problems", "objects", texts)
     found += _select_doubts(doubts, texts, found).values()
-    audited = {key for keys in (await opa.query("audit_keys", {})).values() for key in keys}
+    audited = await audited_keys(opa)
     rows = await violations_by(opa, [text for text in texts if text in audited], None)
     found += _as_problems(rows).values()
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
@@ -278,8 +280,8 @@ async def analyze(
         remaining = [after[name] for name in after if name in before]
         remaining += _as_problems(violations["unchanged"]).values()
         return Analysis(
-            created=sorted(str(key) for key in change.upserts if key not in change.held),
-            changed=sorted(str(key) for key in change.upserts if key in change.held),
+            created=sorted(change.created),
+            changed=sorted({*map(str, change.upserts)} - change.created),
             deleted=sorted(map(str, change.deleted)),
             unchanged=sorted(map(str, change.unchanged)),
             introduced=await with_suggestions(
@@ -301,9 +303,7 @@ async def analyze(
 async def _query_outcomes(state: State, change: PlannedChange, differences: Sequence[Entry]) -> dict[str, str]:
     """Return the outcome of each created policy that is in effect somewhere, or overridden."""
     acting = {policy["policy"] for one in differences if one["after"] for policy in one["after"]["policies"]}
-    created = sorted(acting & {str(key) for key in change.upserts if key not in change.held})
-    entries = await in_batches(state.opa, "status", "policies", created, state.more)
-    return {entry["policy"]: entry["outcome"] for entry in entries if "outcome" in entry}
+    return await outcomes_of(state.opa, sorted(acting & change.created), state.more)
 
 
 def _list_fields(side: Entry | None) -> frozenset[str]:
@@ -508,8 +508,7 @@ async def _find_judged(
     found = {*subjects, *(str(parse_key(difference["target"]).object) for difference in differences)}
     for asked in [{"constraints": names}] * bool(names) + [{"namespaces": namespaces}] * bool(namespaces):
         for state in (states.before, states.after):
-            for objects_of in (await state.query("audit_keys", asked)).values():
-                found.update(objects_of)
+            found |= await audited_keys(state.opa, {**asked, **state.more})
     return sorted(found)
 
 

@@ -61,6 +61,20 @@ async def policy_kind(opa: Opa, text: str, more: Mapping[str, Any] = MappingProx
     return resolve_kind(text, kinds, "policy kind")
 
 
+async def outcomes_of(
+    opa: Opa, policies: Sequence[str], more: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, str]:
+    """Return the outcome of each of these policies that has one; `more` is further input of the query."""
+    entries = await in_batches(opa, "status", "policies", policies, more)
+    return {entry["policy"]: entry["outcome"] for entry in entries if "outcome" in entry}
+
+
+async def audited_keys(opa: Opa, query_input: Mapping[str, Any] = MappingProxyType({})) -> set[str]:
+    """Return the objects that Constraints match; `query_input` is that of the query `audit_keys`."""
+    found = await opa.query("audit_keys", {**query_input})
+    return {key for keys in found.values() for key in keys}
+
+
 async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
     """Return the targets for `KIND/NAME`, `KIND NAME…` or `KIND` for all objects of a kind.
 

@@ -22,8 +22,8 @@ from bridge.opa.executable import ToolError
 from bridge.opa.judging import BATCH
 from bridge.policy_loader.assembly import JUDGING
 from bridge.policy_loader.compile_check import CheckError
-from bridge.queries.asking import Entry
-from bridge.queries.states import PlannedChange, State, States, opened_states, plan_change
+from bridge.queries.asking import Entry, audited_keys
+from bridge.queries.states import PlannedChange, States, opened_states, plan_change
 from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def _complete(obj: Object, request: Mapping[str, Any]) -> Object:
 async def _find_judged(states: States, change: PlannedChange, names: Sequence[str]) -> list[str]:
     """Return the objects of these Constraints whose violations the change may alter."""
     both = states.before, states.after
-    audited = {key for state in both for key in await _query_audited(state, names)}
+    asked = {"constraints": list(names)}
+    audited = {key for state in both for key in await audited_keys(state.opa, {**asked, **state.more})}
     if states.apart:
         return sorted(audited)
     before, after = [await state.query("kind_documents", {}) for state in both]
@@ -106,8 +107,3 @@ async def _find_judged(states: States, change: PlannedChange, names: Sequence[st
         keys = [*change.keys, *(key for key in policies if parse_key(key).type_id in differing)]
         concerned.update(await state.query("guarded", {"keys": keys, "was": {}}))
     return sorted(audited & concerned)
-
-
-async def _query_audited(state: State, names: Sequence[str]) -> set[str]:
-    found = await state.query("audit_keys", {"constraints": list(names)})
-    return {key for keys in found.values() for key in keys}

@@ -51,6 +51,11 @@ class PlannedChange:
         return [str(key) for key in (*self.upserts, *self.deleted)]
 
     @property
+    def created(self) -> set[str]:
+        """Return the keys of objects that do not exist before."""
+        return {str(key) for key in self.upserts if key not in self.held}
+
+    @property
     def changes(self) -> Mapping[str, Any]:
         """Return it as the input of queries; empty for a change without a difference."""
         if not self.upserts and not self.deleted:
@@ -81,11 +86,17 @@ async def deleted_keys(engine: Engine, texts: Sequence[str]) -> list[Key]:
 
 async def _submitted(engine: Engine) -> Collection[Key]:
     """Return the objects that have submitted Rego or data to the engine's OPA."""
+    if engine.running:
+        return (await _modules_there(engine)).submissions
+    return engine.settled.submissions if engine.settled else ()
+
+
+async def _modules_there(engine: Engine) -> SettledModules:
+    """Return the modules in the running OPA of an engine, which keeps them."""
     from bridge.offline.modules import ModulesThere
 
-    if engine.running:
-        return (await (engine.modules_there or ModulesThere()).read(engine.opa)).submissions
-    return engine.settled.submissions if engine.settled else ()
+    engine.modules_there = engine.modules_there or ModulesThere()
+    return await engine.modules_there.read(engine.opa)
 
 
 async def plan_change(
@@ -287,7 +298,6 @@ async def _changed_modules(
     if not change.upserts and not change.deleted:
         return None
     from bridge.offline.modules import (
-        ModulesThere,
         alters_behind,
         guardrails_named,
         is_of_author,
@@ -304,7 +314,7 @@ async def _changed_modules(
         roots = await engine.opa.bundle_roots()
         if not submits and named <= {".".join(root) for root in roots} and not any(map(is_of_author, roots)):
             return None
-        before = await (engine.modules_there or ModulesThere()).read(engine.opa)
+        before = await _modules_there(engine)
     elif before is None:
         if not submits and not named:
             return None

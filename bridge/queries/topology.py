@@ -13,7 +13,7 @@ from itertools import chain
 from bridge.model.keys import Key, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from bridge.queries.asking import Entry, explain_missing, in_batches
+from bridge.queries.asking import Entry, explain_missing, outcomes_of
 from bridge.queries.statuses import statuses
 
 
@@ -41,7 +41,7 @@ async def tree_below(
     )
     if namespace is not None:
         found["roots"] = _find_roots(found, namespace)
-    return Tree(found, _outcomes_of(every.policies))
+    return Tree(found, {entry["policy"]: entry["outcome"] for entry in every.policies if "outcome" in entry})
 
 
 async def hierarchy_below(
@@ -70,12 +70,7 @@ async def hierarchy_below(
 async def outcomes_among(opa: Opa, nodes: Iterable[Entry]) -> dict[str, str]:
     """Return the outcome of each accepted policy of nodes."""
     accepted = sorted({policy["policy"] for node in nodes for policy in node["policies"] if policy["accepted"]})
-    entries = await in_batches(opa, "status", "policies", accepted)
-    return _outcomes_of(entries)
-
-
-def _outcomes_of(entries: Iterable[Entry]) -> dict[str, str]:
-    return {entry["policy"]: entry["outcome"] for entry in entries if "outcome" in entry}
+    return await outcomes_of(opa, accepted)
 
 
 def _find_roots(found: Entry, namespace: str) -> list[str]:

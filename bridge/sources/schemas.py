@@ -113,8 +113,8 @@ class Schemas:
         type_id = f"{group}/{kind}"
         served: Iterable[str] = self._defined.get(type_id, ()) or OWN_VERSIONS.get(type_id, ())
         certain = bool(served)
-        if not served and (raw := _read_shipped().get(type_id)):
-            served = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        if not served:
+            served = _shipped_versions(type_id)
         if not served or version in served:
             return None
         where = (
@@ -129,10 +129,7 @@ class Schemas:
         }
 
     def _make_check(self, type_id: str, version: str) -> _Check | None:
-        versions = self._defined.get(type_id)
-        if versions is None:
-            raw = _read_shipped().get(type_id)
-            versions = msgspec.json.decode(raw) if raw else {}
+        versions = self._defined[type_id] if type_id in self._defined else _shipped_versions(type_id)
         schema = versions.get(version)
         if isinstance(schema, str):  # the name of another version, which has the same schema
             schema = versions[schema]
@@ -378,3 +375,11 @@ def slim(schema: Any) -> Any:
 def _read_shipped() -> dict[str, msgspec.Raw]:
     content = resources.files("bridge.sources").joinpath(FILE).read_bytes()
     return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+
+
+@cache
+def _shipped_versions(type_id: str) -> Mapping[str, Any]:
+    """Return the schemas that ship of a kind, by version."""
+    raw = _read_shipped().get(type_id)
+    found: Mapping[str, Any] = msgspec.json.decode(raw) if raw else {}
+    return found

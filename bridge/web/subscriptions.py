@@ -216,6 +216,8 @@ class Following:
 
     async def _follow_next(self, opa: Opa) -> None:
         """Query what is due for a source of a client with few of them, and for the source that has waited longest."""
+        if not self._due:
+            return
         counts = self._count_sources()
         first = sorted(self._due, key=lambda source: (counts.get(source, 0), source or ""))[:1]
         for source in dict.fromkeys([*first, *[*self._due][:1]]):

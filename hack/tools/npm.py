@@ -9,7 +9,6 @@ from hack.tools.building import BuildError
 from hack.tools.catalog import Tool
 
 _LAST_LINES = 12  # of npm's output when it fails
-_LOCKS = {"azurite-blob": Path(__file__).parent / "azurite"}
 
 
 def install_package(tool: Tool, folder: Path) -> None:
@@ -21,8 +20,9 @@ def install_package(tool: Tool, folder: Path) -> None:
     if npm is None or shutil.which("node") is None:
         raise BuildError("no Node.js with npm on PATH to install it")
     say(f"{tool.name}: installing {tool.version} with npm")
+    locks = Path(__file__).parent / tool.npm.partition("/")[0]
     for file in ("package.json", "package-lock.json"):
-        shutil.copy(_LOCKS[tool.name] / file, folder)
+        shutil.copy(locks / file, folder)
     command = [npm, "ci", "--engine-strict", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
     answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if answer.returncode != 0:

@@ -354,10 +354,11 @@ acts_on_whole_ports(policy_kind, type) if _target_entry(policy_kind, type).whole
 target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[field]
 
 # Whether a ref of a kind's policies to an object of a type counts depends on more of the object than its existence.
-depends_on_target(policy_kind, type) if target_protocols(policy_kind, type)
-depends_on_target(policy_kind, type) if acts_on_whole_ports(policy_kind, type)
-depends_on_target(policy_kind, type) if target_condition(policy_kind, type, "controllers")
-depends_on_target(policy_kind, type) if target_condition(policy_kind, type, "exceptAddresses")
+depends_on_target(policy_kind, type) if {
+	entry := _target_entry(policy_kind, type)
+	some field in ["protocols", "wholePorts", "controllers", "exceptAddresses"]
+	entry[field]
+}
 
 _target_entry(policy_kind, type) := [entry |
 	some entry in get(policy_kind).targets
