@@ -145,7 +145,7 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 				not requests.excess(one.expected)
 			],
 			"patterned": patterns != [],
-			"warnings": [requests.pattern_warning | own.precedence == "Envoy Gateway"; ranks[0][0] == requests.path_order.RegularExpression],
+			"warnings": [requests.pattern_warning | requests.is_pattern_first(own, type, ranks[0])],
 		},
 		{field: value |
 			type == _grpc

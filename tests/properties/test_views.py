@@ -71,6 +71,25 @@ async def test_edges_with_answers_of_many_clusters_answer_as_the_hub(seed: int, 
     await compare_answers(_with_patterns(random_routing(seed), seed), seed, opa_path)
 
 
+async def test_edges_at_envoy_gateway_answer_about_streams_as_the_hub(opa_path: Path) -> None:
+    spec = {"controllerName": "gateway.envoyproxy.io/gatewayclass-controller"}
+    listeners = [
+        {"name": "tcp", "port": 80, "protocol": "TCP"},
+        {"name": "tls", "port": 443, "protocol": "TLS", "tls": {"mode": "Terminate"}},
+    ]
+    objects = [
+        resource("v1", "Namespace", "infra"),
+        resource(f"{GATEWAY_API}/v1", "GatewayClass", "main", spec=spec),
+        resource(
+            f"{GATEWAY_API}/v1", "Gateway", "one", "infra", spec={"gatewayClassName": "main", "listeners": listeners}
+        ),
+        resource(
+            f"{GATEWAY_API}/v1alpha2", "TCPRoute", "db", "infra", spec={"parentRefs": [{"name": "one"}], "rules": [{}]}
+        ),
+    ]
+    await compare_answers(objects, 1, opa_path)
+
+
 @pytest.mark.parametrize("seed", [1])
 async def test_answers_after_changes_are_those_computed_from_scratch(seed: int, opa_path: Path) -> None:
     await walk_answers(seed, 40, opa_path)

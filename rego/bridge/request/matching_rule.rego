@@ -226,7 +226,7 @@ match_rank(reading, type, conditions, route_key, index) := array.flatten([
 
 _match_order(precedence, type, conditions) := _rank_by_paths(type, conditions) if {
 	precedence == "Envoy Gateway"
-	type in {_http_type, _grpc_type}
+	type in _types_of_paths
 } else := [_order_of_types[type], _own_rank(type, conditions)]
 
 # Of routes that may serve one request, those of a type that precede the others.
@@ -347,7 +347,7 @@ _own_rank(type, _) := [0] if not type in {_http_type, _grpc_type}
 # each by its length, then by the most headers, of which the method is one, the most exact ones, and so the query
 # parameters; HTTPRoutes precede.
 _rank_by_paths(type, conditions) := array.flatten([
-	path_order[path_type],
+	_path_order[path_type],
 	0 - _path_length(path_type, text),
 	[[0 - count(types), 0 - count([1 | some "Exact" in types])] | some types in [found.headers, found.query]],
 	0 - _order_of_types[type],
@@ -391,7 +391,15 @@ _translated_call(parts, types) := [["PathPrefix", "/"], []] if {
 }
 
 # The order of the types of paths of Envoy Gateway.
-path_order := {"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
+_path_order := {"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
+
+# A match of a route of this type precedes prefixes because its path is a regular expression, by its rank (see
+# `match_rank`). Ranks of other types have no path.
+is_pattern_first(reading, type, rank) if {
+	reading.precedence == "Envoy Gateway"
+	type in _types_of_paths
+	rank[0] == _path_order.RegularExpression
+}
 
 _number(conditions, part) := count([1 | some one in conditions; one.part == part])
 

@@ -178,8 +178,8 @@ warnings(entry) := array.flatten([
 ])
 
 _has_pattern_first(entry) if {
-	implementation(entry).precedence == "Envoy Gateway"
-	first_match(entry, implementation(entry))[0][2] == path_order.RegularExpression
+	[rank, route_key, _, _] := first_match(entry, implementation(entry))
+	is_pattern_first(implementation(entry), keys.type_of(route_key), array.slice(rank, 2, count(rank))) # the hostname precedes
 }
 
 listener_warnings(entry) := [{"reason": "ListenerFilters", "message": message} |
