@@ -48,7 +48,7 @@ $(STAMP): requirements.lock pyproject.toml .ci/python
 	@touch $@
 
 run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
-	@exec $(BIN)/bridge run --manifests $(MANIFESTS)
+	@exec $(BIN)/pbctl run --manifests $(MANIFESTS)
 
 test: setup-test ## Every check and every test except the long ones, with a real OPA and API server: 8 minutes
 	@$(MAKE) -j 2 rego-test lint docs
@@ -161,7 +161,7 @@ picture: $(STAMP) ## Take new screenshots of the web page for the documentation
 vendor: $(STAMP) ## Download the modules of the web page from npm again, at the pinned versions
 	@$(PY) -m hack.web.vendoring
 
-clean: ## Remove generated files; the cache of tools stays (`bridge doctor` shows its path)
+clean: ## Remove generated files; the cache of tools stays (`pbctl doctor` shows its path)
 	@rm -rf $(VENV) .make build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

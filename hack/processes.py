@@ -27,7 +27,7 @@ class Program:
     root: Path = ROOT
 
     def command(self, *arguments: str) -> list[str]:
-        """Return the command line of `bridge` with these arguments."""
+        """Return the command line of `pbctl` with these arguments."""
         return [sys.executable, "-P", "-m", "bridge.cli.main", *arguments]  # -P: not the one of this folder
 
     def environment(self, settings: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -47,7 +47,7 @@ HERE = Program()
 
 
 class BridgeProcess:
-    """A context with a `bridge run`, whose OPA is not yet synced at the beginning.
+    """A context with a `pbctl run`, whose OPA is not yet synced at the beginning.
 
     `log` is the file with its log, `url` its address, `opa_url` that of its OPA.
     """

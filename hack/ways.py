@@ -1,7 +1,7 @@
 """Print the ways through the code: the files of `bridge` that a change or a command enters, in order of first entry.
 
 `python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
-its status is reported, both on a cluster, and the imports of `bridge effective` on a folder. A way back leads from a
+its status is reported, both on a cluster, and the imports of `pbctl effective` on a folder. A way back leads from a
 file to one that was entered before. Files that every part uses (logs, metrics, traces, values) are left out, and
 so are functions that an idle bridge calls too (it renews its Lease, looks at OPA, and repeats what waits).
 """
@@ -70,7 +70,7 @@ async def main() -> None:
     command = _Traced().command(*COMMAND)
     imported = await asyncio.to_thread(subprocess.run, command, env=HERE.environment(), check=True, capture_output=True)
     files = json.loads(imported.stderr.splitlines()[-1])["imported"]
-    print(f"\n`bridge effective` on a folder without Rego: {len(files)} imported files\n\n{_listed(files)}")
+    print(f"\n`pbctl effective` on a folder without Rego: {len(files)} imported files\n\n{_listed(files)}")
 
 
 async def _record_idle(bridge: BridgeProcess) -> None:
@@ -103,7 +103,7 @@ def _listed(files: list[str]) -> str:
 
 
 def _bridge(arguments: list[str]) -> None:
-    """Run `bridge` in this process with the recorder; at its end print the imported files on standard error."""
+    """Run `pbctl` in this process with the recorder; at its end print the imported files on standard error."""
     inside = f"{ROOT / 'bridge'}/"
     entered: list[str] = []
     idle: set[CodeType] = set()
@@ -130,7 +130,7 @@ def _bridge(arguments: list[str]) -> None:
             entered.clear()
 
     signal.signal(signal.SIGUSR1, toggle)
-    sys.argv = ["bridge", *arguments]
+    sys.argv = ["pbctl", *arguments]
     try:
         runpy.run_module("bridge.cli.main", run_name="__main__")
     finally:

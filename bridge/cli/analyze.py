@@ -1,4 +1,4 @@
-"""`bridge analyze`: the effects of changed manifests."""
+"""`pbctl analyze`: the effects of changed manifests."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def analyze(**options: Any) -> int:
 
     Examples:
         # Show the effects of a changed file on a cluster
-        bridge analyze -f policy.yaml --opa http://opa:8181
+        pbctl analyze -f policy.yaml --opa http://opa:8181
         # Compare with a folder
-        bridge analyze -f policy.yaml --manifests deploy/
+        pbctl analyze -f policy.yaml --manifests deploy/
         # Compare the work tree with main, including deletions
-        bridge analyze deploy/ --base main
+        pbctl analyze deploy/ --base main
         # Print annotations for a pull request on GitHub
-        bridge analyze deploy/ --base origin/main -o github
+        pbctl analyze deploy/ --base origin/main -o github
         # Print a comment for a pull request (or sarif, junit)
-        bridge analyze deploy/ --base origin/main -o markdown
+        pbctl analyze deploy/ --base origin/main -o markdown
         # Show the effects of deleting a policy
-        bridge analyze --delete colorpolicy/infra/brand --manifests deploy/
+        pbctl analyze --delete colorpolicy/infra/brand --manifests deploy/
     """
     base: str | None = options["base"]
     asked = asked_for(options, reads_commit=base is not None)

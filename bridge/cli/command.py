@@ -6,7 +6,7 @@
 
         Examples:
             # A token for the web page
-            bridge token >token
+            pbctl token >token
         \"\"\"
 
 A command that reads a cluster, manifests or an OPA is declared by `bridge.cli.read_commands.read_command`.
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+NAME = "pbctl"  # `bridge` is a command of iproute2
 
 
 class Command(click.Command):
@@ -31,13 +33,13 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples before the options."""
-        called_by = ctx.find_root().info_name or "bridge"
+        called_by = ctx.find_root().info_name or NAME
         with formatter.section("Examples"):
             for index, (about, line) in enumerate(self.examples):
                 if index:
                     formatter.write("\n")
-                typed = line.replace(f"bridge {self.name} ", f"bridge {ctx.info_name} ", 1)  # its name may be an alias
-                formatter.write(f"  # {about}\n  {typed.replace('bridge', called_by, 1)}\n")
+                typed = line.replace(f"{NAME} {self.name} ", f"{NAME} {ctx.info_name} ", 1)  # its name may be an alias
+                formatter.write(f"  # {about}\n  {typed.replace(NAME, called_by, 1)}\n")
         super().format_options(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

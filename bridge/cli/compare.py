@@ -1,4 +1,4 @@
-"""`bridge compare`: the differences of effective policies and problems between two clusters, OPAs or folders."""
+"""`pbctl compare`: the differences of effective policies and problems between two clusters, OPAs or folders."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def compare(
 
     Examples:
         # Two clusters of the kubeconfig
-        bridge compare --context staging --context production
+        pbctl compare --context staging --context production
         # One policy kind in one namespace
-        bridge compare --context staging --context production --kind btp -n shop
+        pbctl compare --context staging --context production --kind btp -n shop
         # A cluster, and the manifests that it should have
-        bridge compare --context production --manifests deploy/
+        pbctl compare --context production --manifests deploy/
     """
     sources = [(name, read_input(None, None, (), options["kubeconfig"], name)) for name in contexts]
     sources += [(url, read_input(url, options["opa_token_file"])) for url in opas]

@@ -1,4 +1,4 @@
-"""Shell completion: the script that `bridge completion` prints, and names from the user's source."""
+"""Shell completion: the script that `pbctl completion` prints, and names from the user's source."""
 
 import asyncio
 import contextlib
@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from bridge.cli.command import command
+from bridge.cli.command import NAME, command
 from bridge.cli.source import SOURCE, read_input
 from bridge.model.keys import CLUSTER, Key
 from bridge.queries.names import match_kinds
@@ -145,7 +145,7 @@ OFFERS: dict[str, _Offer] = {
 }
 
 SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_BRIDGE_COMPLETE"  # variable by which the script calls the command
+VARIABLE = "_PBCTL_COMPLETE"  # variable by which the script calls the command
 
 # `HTTPRoute/` is an incomplete word, so no blank must follow it. fish recognizes that by the slash.
 _WITHOUT_BLANK = {
@@ -170,15 +170,15 @@ def completion(shell: str) -> None:
 
     Examples:
         # Enable it in this bash
-        source <(bridge completion bash)
+        source <(pbctl completion bash)
         # Enable it in every new zsh
-        bridge completion zsh >~/.zfunc/_bridge
+        pbctl completion zsh >~/.zfunc/_pbctl
         # Enable it in every new fish
-        bridge completion fish >~/.config/fish/completions/bridge.fish
+        pbctl completion fish >~/.config/fish/completions/pbctl.fish
     """
     found = get_completion_class(shell)
     assert found is not None  # noqa: S101 - the choices are those that there are
-    script = found(click.get_current_context().find_root().command, {}, "bridge", VARIABLE).source()
+    script = found(click.get_current_context().find_root().command, {}, NAME, VARIABLE).source()
     for line, better in _WITHOUT_BLANK.get(shell, ()):
         script = script.replace(line, better)
     click.echo(script)

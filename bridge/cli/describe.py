@@ -1,4 +1,4 @@
-"""`bridge describe`: one object with everything that concerns its policies, in sections as in kubectl describe."""
+"""`pbctl describe`: one object with everything that concerns its policies, in sections as in kubectl describe."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Describe a route with its policies, problems and events
-        bridge describe httproute cart -n shop
+        pbctl describe httproute cart -n shop
         # Describe a Gateway of a folder of manifests
-        bridge describe gtw/infra/public --manifests examples/shop
+        pbctl describe gtw/infra/public --manifests examples/shop
         # Describe a policy, with its status and targets
-        bridge describe colorpolicy/infra/brand --manifests examples/shop
+        pbctl describe colorpolicy/infra/brand --manifests examples/shop
         # Describe two policies of any kind
-        bridge describe policy brand accessibility -n infra --manifests examples/shop
+        pbctl describe policy brand accessibility -n infra --manifests examples/shop
     """
     from bridge.queries.asking import some_targets
     from bridge.queries.description import describe as described

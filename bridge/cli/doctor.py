@@ -1,4 +1,4 @@
-"""`bridge doctor`: check tools, OPA and cluster, with commands that fix problems."""
+"""`pbctl doctor`: check tools, OPA and cluster, with commands that fix problems."""
 
 import asyncio
 import contextlib
@@ -45,11 +45,11 @@ def doctor(
 
     Examples:
         # Check what is installed
-        bridge doctor
+        pbctl doctor
         # Also check an OPA
-        bridge doctor --opa http://127.0.0.1:8181
+        pbctl doctor --opa http://127.0.0.1:8181
         # Also check access to a cluster
-        bridge doctor --kubeconfig ~/.kube/config
+        pbctl doctor --kubeconfig ~/.kube/config
     """
     opa_url = opa_url or os.environ.get(OPA_VARIABLE)
     source = read_input(opa_url, opa_token_file) if opa_url else Input()
@@ -88,7 +88,7 @@ def check_everything(source: Input, kubeconfig: Path | None, kube_context: str |
     """
     return [
         _python(),
-        Check("bridge", "ok", __version__),
+        Check("pbctl", "ok", __version__),
         _opa_executable(),
         _disk(),
         asyncio.run(_opa(source)),
@@ -147,7 +147,7 @@ async def _opa(source: Input) -> Check:
                 missing_view = await opa.missing_view()
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
-        fix = "start it with the configuration that `bridge opa-config` prints, and `bridge run --opa` beside it"
+        fix = "start it with the configuration that `pbctl opa-config` prints, and `pbctl run --opa` beside it"
         return Check("opa server", "missing", str(error), why, fix)
     policies = sum(about["policy"] for about in kinds.values())
     found = f"{url}: modules {revision or 'of no bundle'}, {policies} active policy kinds"
@@ -155,14 +155,14 @@ async def _opa(source: Input) -> Check:
         return Check("opa server", "missing", f"{found}; data.kubernetes is missing", why, missing_view)
     if undescribed:
         found += f"; not described: {first_of(undescribed, _NAMED)}"
-        fix = "correct the kind in the manifest, or write a PolicyKind: `bridge init policykind` prints one"
+        fix = "correct the kind in the manifest, or write a PolicyKind: `pbctl init policykind` prints one"
         return Check("opa server", "missing", found, why, fix)
     return Check("opa server", "ok", found, why)
 
 
 async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Check:
     """Check that a cluster responds, serves Gateway API, and grants read access."""
-    why = "`bridge run` on a cluster"
+    why = "`pbctl run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
     from bridge.kube.client import KubeClient
@@ -183,7 +183,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
             if refused := [one.what for one in await find_missing_access(client, always_read("list"))]:
                 found = f"{client.server}: {version}; no permission to list {', '.join(refused)}"
-                fix = "grant list and watch on them in all namespaces: `bridge rbac` prints the roles"
+                fix = "grant list and watch on them in all namespaces: `pbctl rbac` prints the roles"
                 return Check("api server", "missing", found, why, fix)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:

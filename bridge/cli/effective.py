@@ -1,4 +1,4 @@
-"""`bridge effective`: the effective policies at targets, as a row for each path to a target."""
+"""`pbctl effective`: the effective policies at targets, as a row for each path to a target."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ async def effective(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # All effective policies of a folder of manifests
-        bridge effective --manifests examples/shop
+        pbctl effective --manifests examples/shop
         # One rule of a route, from a running OPA
-        bridge effective httproute/cart#checkout -n shop --opa http://opa:8181
+        pbctl effective httproute/cart#checkout -n shop --opa http://opa:8181
         # Everything below one listener
-        bridge effective gtw/public#https --manifests examples/shop
+        pbctl effective gtw/public#https --manifests examples/shop
         # One policy kind, as the JSON result of the query
-        bridge effective --kind colorpolicies --manifests examples/shop -o json
+        pbctl effective --kind colorpolicies --manifests examples/shop -o json
         # Two clusters of the kubeconfig
-        bridge effective --context staging --context production
+        pbctl effective --context staging --context production
         # All clusters of an OPA that has the data of several
-        bridge effective --opa http://opa:8181 --all-clusters
+        pbctl effective --opa http://opa:8181 --all-clusters
         # The output of kustomize
-        kubectl kustomize . | bridge effective --manifests -
+        kubectl kustomize . | pbctl effective --manifests -
     """
     from bridge.queries.asking import effective_at, effective_everywhere, policy_kind, selected, target_keys
 

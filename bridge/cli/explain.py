@@ -1,4 +1,4 @@
-"""`bridge explain`: the effective policies at a target, with the stack, the steps, origins, and what is ignored."""
+"""`pbctl explain`: the effective policies at a target, with the stack, the steps, origins, and what is ignored."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Explain the effective policies of a rule
-        bridge explain httproute/cart#checkout -n shop --manifests examples/shop
+        pbctl explain httproute/cart#checkout -n shop --manifests examples/shop
         # Explain one policy kind, with the result of each step
-        bridge explain svc/catalog -n shop --kind timeoutpolicies -o wide --manifests examples/shop
+        pbctl explain svc/catalog -n shop --kind timeoutpolicies -o wide --manifests examples/shop
         # Explain from kubectl's cluster
-        bridge explain HTTPRoute/shop/cart --kind ColorPolicy
+        pbctl explain HTTPRoute/shop/cart --kind ColorPolicy
     """
     from bridge.cli.describe import description
     from bridge.queries.asking import explained_at, policy_kind, target_keys

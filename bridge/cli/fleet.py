@@ -1,4 +1,4 @@
-"""`bridge fleet`: the OPAs that get views from a bridge."""
+"""`pbctl fleet`: the OPAs that get views from a bridge."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ def _fleet() -> None:
 
     Examples:
         # On the machine of the bridge
-        bridge fleet status
+        pbctl fleet status
     """
 
 
@@ -46,7 +46,7 @@ fleet = Group("fleet", help=_fleet.__doc__, params=[DEBUG], short_help="Show pub
         metavar="FOLDER",
         envvar="BRIDGE_PUBLISH_CREDENTIALS",
         type=click.Path(path_type=Path),
-        help="As for `bridge run`; its token is sent. Default: a folder of this user.",
+        help="As for `pbctl run`; its token is sent. Default: a folder of this user.",
     ),
     file_option("--ca-file", "Authorities (PEM) of the bridge's certificate, instead of the system's."),
     output_option("table", "json", "yaml"),
@@ -56,14 +56,14 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
     """Show the views that a bridge publishes, and of each OPA that reports to it the revision, the lag and the error.
 
     The bridge knows the OPAs that have reported in the last hour, since its start, with the configuration of
-    `bridge opa-config --view`.
+    `pbctl opa-config --view`.
     The exit code is 1 if a view is not published, built or stored at a destination, or an OPA has an error.
 
     Examples:
         # On the machine of the bridge
-        bridge fleet status
+        pbctl fleet status
         # On another one, with a copy of the folder
-        bridge fleet status --bridge-url https://hub.example.com:8484 --publish-credentials hub --ca-file ca.pem
+        pbctl fleet status --bridge-url https://hub.example.com:8484 --publish-credentials hub --ca-file ca.pem
     """
     found = _read(bridge_url, publish_credentials, ca_file)
     if output == "table":

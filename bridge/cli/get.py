@@ -1,4 +1,4 @@
-"""`bridge get`: lists of policies, policy kinds, targets, policy authors' Rego, and objects of a kind."""
+"""`pbctl get`: lists of policies, policy kinds, targets, policy authors' Rego, and objects of a kind."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _check(asked: Asked) -> Sequence[str]:
     if not asked.words:
         raise CommandError("missing list: give policies, policykinds, targets, modules or a kind such as routes")
     if asked.more["without"] and (LIST_OF.get(asked.words[0].lower()) != "targets" or asked.kind):
-        raise CommandError("--without KIND lists targets: bridge get targets --without KIND")
+        raise CommandError("--without KIND lists targets: pbctl get targets --without KIND")
     return ()
 
 
@@ -83,19 +83,19 @@ async def get(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # All policies and their outcomes
-        bridge get policies --manifests examples/shop
+        pbctl get policies --manifests examples/shop
         # The names of a namespace's policies with a label
-        bridge get policies -n shop -l team=web -o name
+        pbctl get policies -n shop -l team=web -o name
         # Gateways, routes or Services with their policies
-        bridge get routes -n shop --manifests examples/shop
+        pbctl get routes -n shop --manifests examples/shop
         # Policy kinds and their sources
-        bridge get policykinds
+        pbctl get policykinds
         # The targets of one policy kind
-        bridge get targets --kind ColorPolicy
+        pbctl get targets --kind ColorPolicy
         # The targets to which requests get without a JWT policy in effect
-        bridge get targets --without securitypolicy.spec.jwt
+        pbctl get targets --without securitypolicy.spec.jwt
         # Admins' Rego and whether OPA has it
-        bridge get modules
+        pbctl get modules
     """
     without = asked.more["without"]
     if without:
@@ -121,7 +121,7 @@ def nothing_to_list(words: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ListedObjects:
-    """The result of `bridge get`: entries of one `form`, a key of `_LISTS`."""
+    """The result of `pbctl get`: entries of one `form`, a key of `_LISTS`."""
 
     form: str
     entries: list[Entry]

@@ -1,4 +1,4 @@
-"""`bridge graph`: the hierarchy as a picture: graphviz's dot, mermaid, or SVG."""
+"""`pbctl graph`: the hierarchy as a picture: graphviz's dot, mermaid, or SVG."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def graph(**options: Any) -> int:
 
     Examples:
         # Draw a picture for a browser or a README
-        bridge graph --manifests examples/shop -o svg >shop.svg
+        pbctl graph --manifests examples/shop -o svg >shop.svg
         # Draw everything below one Gateway, for a page in Markdown
-        bridge graph gtw/infra/public -o mermaid
+        pbctl graph gtw/infra/public -o mermaid
         # Draw one namespace, with the nodes above it
-        bridge graph -n shop --manifests examples/shop -o svg >shop.svg
+        pbctl graph -n shop --manifests examples/shop -o svg >shop.svg
         # For graphviz
-        bridge graph --kind ColorPolicy -o dot | dot -Tpng >graph.png
+        pbctl graph --kind ColorPolicy -o dot | dot -Tpng >graph.png
     """
     asked = asked_for(options)
 

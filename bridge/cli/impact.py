@@ -1,4 +1,4 @@
-"""`bridge impact`: the effects of one policy; and differences of effective policies, as a table."""
+"""`pbctl impact`: the effects of one policy; and differences of effective policies, as a table."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ async def impact(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Show the changes if a policy were deleted
-        bridge impact colorpolicy/infra/brand --manifests examples/shop
+        pbctl impact colorpolicy/infra/brand --manifests examples/shop
         # The same for a cluster, from its OPA
-        bridge impact cp/brand -n infra --opa http://opa:8181
+        pbctl impact cp/brand -n infra --opa http://opa:8181
         # Each target, before and after
-        bridge impact cp/infra/brand --opa http://opa:8181 -o json
+        pbctl impact cp/infra/brand --opa http://opa:8181 -o json
     """
     from bridge.queries.analysis import policy_impact
     from bridge.queries.asking import one_target, policy_keys

@@ -1,4 +1,4 @@
-"""`bridge init`: print first versions of resources for users to complete."""
+"""`pbctl init`: print first versions of resources for users to complete."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def _init() -> None:
 
     Examples:
         # From a CRD in a file
-        bridge init policykind --from-crd crds/ratelimitpolicies.yaml
+        pbctl init policykind --from-crd crds/ratelimitpolicies.yaml
         # From a CRD of the cluster
-        bridge init policykind --from-crd ratelimitpolicies.kuadrant.io
+        pbctl init policykind --from-crd ratelimitpolicies.kuadrant.io
         # Tests of what is in effect now
-        bridge init tests deploy/ >deploy/tests.yaml
+        pbctl init tests deploy/ >deploy/tests.yaml
     """
 
 
@@ -44,13 +44,13 @@ init = Group("init", help=_init.__doc__, short_help="Print drafts: a PolicyKind 
     group=init,
 )
 def tests(path: str, namespace: str | None, kind: str | None) -> int:
-    """Print a suite for `bridge test`: what is in effect now in the manifests of PATH, a test for each object.
+    """Print a suite for `pbctl test`: what is in effect now in the manifests of PATH, a test for each object.
 
     Write it beside the manifests, and delete what may change.
 
     Examples:
         # Tests of what is in effect now
-        bridge init tests deploy/ >deploy/tests.yaml
+        pbctl init tests deploy/ >deploy/tests.yaml
     """
     from bridge.queries.asking import require_namespace
     from bridge.queries.suites import draft_suite
@@ -89,9 +89,9 @@ def policykind(crd: str, **options: Any) -> int:
 
     Examples:
         # From a CRD in a file
-        bridge init policykind --from-crd crds/ratelimitpolicies.yaml
+        pbctl init policykind --from-crd crds/ratelimitpolicies.yaml
         # From a CRD of the cluster
-        bridge init policykind --from-crd ratelimitpolicies.kuadrant.io
+        pbctl init policykind --from-crd ratelimitpolicies.kuadrant.io
     """
     is_file = Path(crd).exists() or crd.endswith((".yaml", ".yml", ".json"))
     source = Input(manifests=(crd,)) if is_file else read_input(**options)

@@ -47,7 +47,7 @@ from bridge.queries.names import CommandError
         "--ca-file",
         "The authority of the webhook's certificate. Default: none; a bridge that creates its certificate adds it.",
     ),
-    file_option("--config", "Settings of `bridge run`; options take precedence."),
+    file_option("--config", "Settings of `pbctl run`; options take precedence."),
     output_option("yaml", "json"),
 )
 def webhook_config(
@@ -68,11 +68,11 @@ def webhook_config(
 
     Examples:
         # For every object, with the Service of the settings
-        bridge webhook-config | kubectl apply -f -
+        pbctl webhook-config | kubectl apply -f -
         # For Deployments and one policy kind only
-        bridge webhook-config --resource deployments.apps --resource colorpolicies.example.com
+        pbctl webhook-config --resource deployments.apps --resource colorpolicies.example.com
         # For a bridge outside the cluster
-        bridge webhook-config --url https://10.0.0.7:8443/admission
+        pbctl webhook-config --url https://10.0.0.7:8443/admission
     """
     from bridge.admission.webhook_configuration import (
         KINDS,
@@ -116,7 +116,7 @@ def webhook_config(
     option(
         "--bridge-url",
         metavar="URL",
-        help="The address of the bridge for OPA, as in `bridge run --listen`, or for a view as in --publish-listen. "
+        help="The address of the bridge for OPA, as in `pbctl run --listen`, or for a view as in --publish-listen. "
         "Default: http://127.0.0.1:8282, for a view http://127.0.0.1:8484.",
     ),
     option("--view", metavar="NAME", help="For an OPA without a bridge, which gets this view from the bridge."),
@@ -124,7 +124,7 @@ def webhook_config(
         "--from",
         "place",
         metavar="URL",
-        help="The OPA gets the view from this destination of `bridge run --publish-to`. It reports to the bridge only "
+        help="The OPA gets the view from this destination of `pbctl run --publish-to`. It reports to the bridge only "
         "with --bridge-url.",
     ),
     option(
@@ -149,7 +149,7 @@ def webhook_config(
         metavar="FOLDER",
         envvar="BRIDGE_BUNDLE_CREDENTIALS",
         type=click.Path(path_type=Path),
-        help="The token and the keys with which OPA fetches and verifies bundles or views, as for `bridge run`; "
+        help="The token and the keys with which OPA fetches and verifies bundles or views, as for `pbctl run`; "
         "created if the folder does not exist. Default: a folder of this user.",
     ),
     option("--decision-ids", is_flag=True, help="OPA returns an id with each decision, for the audit of admission."),
@@ -182,27 +182,27 @@ def opa_config(
 
     Examples:
         # Start an OPA next to the bridge
-        bridge opa-config >opa.yaml && opa run --server --config-file=opa.yaml
+        pbctl opa-config >opa.yaml && opa run --server --config-file=opa.yaml
         # Then start the bridge that writes to it
-        bridge run --opa http://127.0.0.1:8181
+        pbctl run --opa http://127.0.0.1:8181
         # For containers that share a folder
-        bridge opa-config --bundle-credentials /run/policy-bridge/bundle
+        pbctl opa-config --bundle-credentials /run/policy-bridge/bundle
         # For a bridge on another host
-        bridge opa-config --bridge-url http://policy-bridge:8282
+        pbctl opa-config --bridge-url http://policy-bridge:8282
         # For an OPA that requires tokens: its configuration,
-        bridge opa-config --authorization >opa.yaml
+        pbctl opa-config --authorization >opa.yaml
         # its authorization policy,
-        bridge opa-config --show policy >authz.rego
+        pbctl opa-config --show policy >authz.rego
         # and the command that starts it
-        bridge opa-config --show command
-        # For one of many OPAs that get a view of `bridge run --publish`
-        bridge opa-config --view infra.public --bridge-url https://hub.example.com:8484
+        pbctl opa-config --show command
+        # For one of many OPAs that get a view of `pbctl run --publish`
+        pbctl opa-config --view infra.public --bridge-url https://hub.example.com:8484
         # The command that starts it
-        bridge opa-config --view infra.public --show command
+        pbctl opa-config --view infra.public --show command
         # For one that gets it from object storage
-        bridge opa-config --view infra.public --from s3://fleet/east
+        pbctl opa-config --view infra.public --from s3://fleet/east
         # For one that has the data of two clusters
-        bridge opa-config --view federation --from s3://fleet/east --cluster east=s3://fleet/east --cluster west=s3://fleet/west
+        pbctl opa-config --view federation --from s3://fleet/east --cluster east=s3://fleet/east --cluster west=s3://fleet/west
     """
     if show != "config":
         print(_policy(of_edge=bool(view)) if show == "policy" else _command(of_edge=bool(view)))
@@ -298,9 +298,9 @@ def token() -> None:
 
     Examples:
         # A token for the web page
-        bridge token >token && bridge run --listen 0.0.0.0:8282 --web-token-file token
+        pbctl token >token && pbctl run --listen 0.0.0.0:8282 --web-token-file token
         # Store a token as a Secret
-        kubectl create secret generic web-token --from-literal=token="$(bridge token)"
+        kubectl create secret generic web-token --from-literal=token="$(pbctl token)"
     """
     print(secrets.token_urlsafe(32))
 
@@ -312,12 +312,12 @@ def token() -> None:
 def credentials(folder: Path) -> None:
     """Create the secrets with which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
 
-    FOLDER then has the files token, signing-key.pem and verification-key.pem. `bridge run` and `bridge opa-config`
+    FOLDER then has the files token, signing-key.pem and verification-key.pem. `pbctl run` and `pbctl opa-config`
     create them too; use this command in a container that runs before both.
 
     Examples:
         # Secrets for a bridge and an OPA that share a folder
-        bridge credentials /run/policy-bridge/bundle
+        pbctl credentials /run/policy-bridge/bundle
     """
     from bridge.opa.credentials import kept_credentials
 
@@ -331,7 +331,7 @@ def crds() -> None:
 
     Examples:
         # Install the CRDs in a cluster
-        bridge crds | kubectl apply -f -
+        pbctl crds | kubectl apply -f -
     """
     from bridge.files import crds_root
 

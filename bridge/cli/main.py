@@ -1,4 +1,4 @@
-"""The entry point of `bridge`, which is also installed as `kubectl-bridge`.
+"""The entry point of `pbctl`, which is also installed as `kubectl-bridge`.
 
 Exit codes: 0 success, 1 problems found, 2 usage or input error, with one line on standard error.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from bridge.cli.command import DEBUG, Group, option
+from bridge.cli.command import DEBUG, NAME, Group, option
 from bridge.cli.output import print_error
 from bridge.model.text import plain
 
@@ -90,19 +90,19 @@ def _show_help() -> None:
 
     Examples:
         # Which policies apply to one rule of a route, in a folder
-        bridge effective httproute/cart#checkout -n shop --manifests examples/shop
+        pbctl effective httproute/cart#checkout -n shop --manifests examples/shop
         # Why, from the cluster of the current context
-        bridge explain httproute/cart -n shop
+        pbctl explain httproute/cart -n shop
         # What a change does, before it is applied
-        bridge analyze -f change.yaml
+        pbctl analyze -f change.yaml
     """
     ctx = click.get_current_context()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-bridge = _Root(
-    "bridge",
+pbctl = _Root(
+    NAME,
     help=_show_help.__doc__,
     callback=_show_help,
     params=[_VERSION, DEBUG],
@@ -117,7 +117,7 @@ def main() -> None:
     sys.exit(run_command(sys.argv[1:], _called_by(sys.argv[0])))
 
 
-def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
+def run_command(arguments: Sequence[str], called_by: str = NAME) -> int:
     """Run a command line and return the exit code. Every error becomes one line on standard error.
 
     As with kubectl, `help COMMAND` is `COMMAND --help`, and options such as `-n NAMESPACE` may precede the command.
@@ -127,7 +127,7 @@ def run_command(arguments: Sequence[str], called_by: str = "bridge") -> int:
     arguments = _command_first(arguments)
     debug = "--debug" in arguments
     try:
-        code = bridge.main(list(arguments), prog_name=called_by, standalone_mode=False)
+        code = pbctl.main(list(arguments), prog_name=called_by, standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as missing:  # a group without a command
         click.echo(missing.format_message())
@@ -197,7 +197,7 @@ def complete_for_kubectl() -> None:
 
     *words, incomplete = sys.argv[1:] or [""]
     files = half = False
-    for item in ShellComplete(bridge, {}, "bridge", "_BRIDGE_COMPLETE").get_completions(words, incomplete):
+    for item in ShellComplete(pbctl, {}, NAME, "_PBCTL_COMPLETE").get_completions(words, incomplete):
         files = files or item.type != "plain"
         half = half or item.value.endswith("/")
         if item.type == "plain" and item.value.isprintable():
@@ -208,7 +208,7 @@ def complete_for_kubectl() -> None:
 def _called_by(path: str) -> str:
     name = Path(path).name.removesuffix(".exe")
     # kubectl finds a plugin by its file name, while users type a blank.
-    return name.replace("kubectl-", "kubectl ", 1) if name.startswith("kubectl-") else "bridge"
+    return name.replace("kubectl-", "kubectl ", 1) if name.startswith("kubectl-") else NAME
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`bridge placement`: the annotations that the placement decision would set on objects."""
+"""`pbctl placement`: the annotations that the placement decision would set on objects."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ async def placement(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Show the placement of a folder, with the settings of a bridge
-        bridge placement --manifests examples/placement --config examples/placement-settings.yaml
+        pbctl placement --manifests examples/placement --config examples/placement-settings.yaml
         # Show the placement of Deployments of a running bridge
-        bridge placement --kind apps/Deployment --opa http://opa:8181
+        pbctl placement --kind apps/Deployment --opa http://opa:8181
         # Show the placement of each cluster's Deployments by a decision that reads the data of all clusters
-        bridge placement --kind apps/Deployment --opa http://opa:8181 --all-clusters
+        pbctl placement --kind apps/Deployment --opa http://opa:8181 --all-clusters
     """
     from bridge.remediator.decisions import findings
 

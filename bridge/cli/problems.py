@@ -1,4 +1,4 @@
-"""`bridge problems`: problems of existing objects."""
+"""`pbctl problems`: problems of existing objects."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # All problems in a folder
-        bridge problems --manifests examples/shop
+        pbctl problems --manifests examples/shop
         # Problems in one namespace of the cluster, with updates
-        bridge problems -n shop --watch
+        pbctl problems -n shop --watch
         # Problems of one object
-        bridge problems httproute/cart -n shop
+        pbctl problems httproute/cart -n shop
         # Only problems that are new since the baseline was written, warnings included
-        bridge problems --manifests deploy/ --baseline problems.json --fail-on warning
+        pbctl problems --manifests deploy/ --baseline problems.json --fail-on warning
     """
     from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules, selects_none
     from bridge.queries.asking import target_keys
@@ -98,7 +98,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         found,
         names=lambda: [problem["subject"] for problem in found],
         code=_FOUND if fails else 0,
-        hint=f"`bridge reasons {found[0]['reason']}` explains a reason" if found else "",
+        hint=f"`pbctl reasons {found[0]['reason']}` explains a reason" if found else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""`bridge rbac`: the permissions that a bridge needs, as roles or as a table, and the missing ones."""
+"""`pbctl rbac`: the permissions that a bridge needs, as roles or as a table, and the missing ones."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ _LACKS = 1  # exit code
 
 @command(
     "Print the permissions that a bridge needs, or lacks",
-    file_option("--config", "Settings of `bridge run`. The environment (BRIDGE_TYPES, …) takes precedence."),
+    file_option("--config", "Settings of `pbctl run`. The environment (BRIDGE_TYPES, …) takes precedence."),
     option(
         "--manifests",
         metavar="PATH",
@@ -163,7 +163,7 @@ _LACKS = 1  # exit code
     option(
         "--reader",
         is_flag=True,
-        help="Only what `bridge` commands read in a cluster: roles called NAME-reader, for you to bind to users.",
+        help="Only what `pbctl` commands read in a cluster: roles called NAME-reader, for you to bind to users.",
     ),
     option(
         "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
@@ -195,15 +195,15 @@ def rbac(
 
     Examples:
         # Permissions for the settings only
-        bridge rbac --config bridge.yaml | kubectl apply -f -
+        pbctl rbac --config bridge.yaml | kubectl apply -f -
         # With the policy kinds of manifests, as values for the Helm chart
-        bridge rbac --manifests kinds/ -o values
+        pbctl rbac --manifests kinds/ -o values
         # With the policy kinds of the cluster
-        bridge rbac --config bridge.yaml --cluster -o table
+        pbctl rbac --config bridge.yaml --cluster -o table
         # Permissions that a bridge's ServiceAccount lacks (exit code 1 if any)
-        bridge rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
-        # A role for users of `bridge explain`, `bridge describe`, …
-        bridge rbac --cluster --reader | kubectl apply -f -
+        pbctl rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
+        # A role for users of `pbctl explain`, `pbctl describe`, …
+        pbctl rbac --cluster --reader | kubectl apply -f -
     """
     from bridge.sidecar.rbac import READ, role_objects
 

@@ -272,6 +272,6 @@ def _report_faults(engine: Engine) -> bool:
     if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
         print_error(
             f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this result "
-            "(`bridge get modules` shows why)"
+            "(`pbctl get modules` shows why)"
         )
     return bool(engine.problems)

@@ -1,4 +1,4 @@
-"""`bridge reasons`: what the reasons of conditions, problems and rejected links mean, and what to do."""
+"""`pbctl reasons`: what the reasons of conditions, problems and rejected links mean, and what to do."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ def reasons(words: tuple[str, ...], output: str) -> None:
 
     Examples:
         # What NoScope means, and what to do
-        bridge reasons NoScope
+        pbctl reasons NoScope
         # All reasons
-        bridge reasons
+        pbctl reasons
     """
     from bridge.queries.reasons import explained_reasons
 
@@ -32,7 +32,7 @@ def reasons(words: tuple[str, ...], output: str) -> None:
     for name in words:
         if name.lower() not in by_name:
             near = nearest(name.lower(), by_name)
-            hint = f'; did you mean "{by_name[near]}"?' if near else "; `bridge reasons` lists all"
+            hint = f'; did you mean "{by_name[near]}"?' if near else "; `pbctl reasons` lists all"
             raise CommandError(f'unknown reason "{name}"{hint}')
     wanted = {name.lower() for name in words} or by_name.keys()
     chosen = [dataclasses.asdict(reason) | {"url": reason.url} for reason in known if reason.name.lower() in wanted]

@@ -1,4 +1,4 @@
-"""`bridge request`: find the rule that serves a request, its backends, and the effective policies."""
+"""`pbctl request`: find the rule that serves a request, its backends, and the effective policies."""
 
 from __future__ import annotations
 
@@ -76,19 +76,19 @@ async def request(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Find the rule that serves a page
-        bridge request https://shop.example.com/cart --manifests examples/shop
+        pbctl request https://shop.example.com/cart --manifests examples/shop
         # Two requests with one start
-        bridge request https://shop.example.com/cart https://blog.example.com/ --manifests examples/shop
+        pbctl request https://shop.example.com/cart https://blog.example.com/ --manifests examples/shop
         # The same with options
-        bridge request --host shop.example.com --path /cart --manifests examples/shop
+        pbctl request --host shop.example.com --path /cart --manifests examples/shop
         # A request to one port of one Gateway, with a header and a query
-        bridge request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443
+        pbctl request --host shop.example.com --path '/cart?beta=1' --header x-user=ann --gateway public --port 443
         # A gRPC call
-        bridge request --host api.example.com --grpc shop.Cart/Add
+        pbctl request --host api.example.com --grpc shop.Cart/Add
         # A TLS connection by its SNI; a TCP connection by its port
-        bridge request --sni db.example.com
+        pbctl request --sni db.example.com
         # A mesh request to a Service
-        bridge request --gateway svc/cart --path /cart --source-namespace blog
+        pbctl request --gateway svc/cart --path /cart --source-namespace blog
     """
     from bridge.queries.asking import entry_gateway
 

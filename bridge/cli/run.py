@@ -1,4 +1,4 @@
-"""`bridge run`: the sidecar."""
+"""`pbctl run`: the sidecar."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def run(config: Path | None, **flags: Any) -> None:
 
     Examples:
         # Serve a folder of manifests and follow its changes
-        bridge run --manifests examples/shop
+        pbctl run --manifests examples/shop
         # Serve kubectl's cluster, with the bridge's own OPA
-        bridge run
+        pbctl run
         # Use an OPA that runs with the output of `opa-config`
-        bridge run --opa http://127.0.0.1:8181
+        pbctl run --opa http://127.0.0.1:8181
         # Settings from a file
-        bridge run --config bridge.yaml
+        pbctl run --config bridge.yaml
     """
     from bridge.cli.reading import take_standard_input
     from bridge.queries.judged_change import ChangeJudge
@@ -143,7 +143,7 @@ async def _overview(settings: Settings, running: Running) -> tuple[list[Block], 
     targets = sorted({str(key) for keys in (await scopes(running.engine.opa)).values() for key in keys})
     example = targets[0] if targets else None
     if len(targets) > _MOST_SHOWN:
-        text = f"{len(targets):,} effective targets: `bridge effective` and `bridge status` list their policies"
+        text = f"{len(targets):,} effective targets: `pbctl effective` and `pbctl status` list their policies"
         return [text], example
     tables = [
         effective_table(await effective_everywhere(running.engine.opa)),

@@ -1,4 +1,4 @@
-"""`bridge status`: the statuses of policies, and the conditions on objects that they affect."""
+"""`pbctl status`: the statuses of policies, and the conditions on objects that they affect."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ async def status(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # The statuses of the policies in a folder of manifests
-        bridge status --manifests examples/shop
+        pbctl status --manifests examples/shop
         # The same for a cluster, from its OPA
-        bridge status --opa http://opa:8181
+        pbctl status --opa http://opa:8181
         # The status of one policy
-        bridge status accessibility -n infra --manifests examples/shop
+        pbctl status accessibility -n infra --manifests examples/shop
         # Each object with its desired status
-        bridge status --manifests examples/shop -o yaml
+        pbctl status --manifests examples/shop -o yaml
     """
     named = await policy_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
     every = await statuses(engine.opa, with_objects=asked.wants_document, with_affected=named is None)

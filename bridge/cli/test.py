@@ -1,4 +1,4 @@
-"""`bridge test`: run the suites of expectations in files and folders."""
+"""`pbctl test`: run the suites of expectations in files and folders."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def test(paths: tuple[str, ...], words: str, watch: bool, schema: bool, output: 
 
     A suite is a YAML document with apiVersion test.policybridge.io/v1alpha1 and kind Suite, beside the manifests that
     it is about. The tests of files `…_test.rego` run too. The exit code is 1 if a test fails, 2 if a suite is invalid
-    or manifests have errors. `bridge init tests` writes a suite of what is in effect now.
+    or manifests have errors. `pbctl init tests` writes a suite of what is in effect now.
 
     Examples:
         # Run all suites below a folder
-        bridge test deploy/
+        pbctl test deploy/
         # Write test results for CI
-        bridge test deploy/ -o junit >results.xml
+        pbctl test deploy/ -o junit >results.xml
         # Print the schema of suites, for completion in editors
-        bridge test --schema >suite.schema.json
+        pbctl test --schema >suite.schema.json
     """
     from bridge.queries.suites import suite_schema
 

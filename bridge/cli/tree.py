@@ -1,4 +1,4 @@
-"""`bridge tree`: the hierarchy as a tree, one line for each node, with its policies."""
+"""`pbctl tree`: the hierarchy as a tree, one line for each node, with its policies."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ async def tree(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Everything, from the GatewayClasses down
-        bridge tree --manifests examples/shop
+        pbctl tree --manifests examples/shop
         # Everything below one listener, from a running OPA
-        bridge tree gtw/public#https --opa http://opa:8181
+        pbctl tree gtw/public#https --opa http://opa:8181
         # Only Gateways and their listeners
-        bridge tree gatewayclass/example --depth 2 --manifests examples/shop
+        pbctl tree gatewayclass/example --depth 2 --manifests examples/shop
         # All routes of a Gateway with thousands of them
-        bridge tree gtw/infra/public --all
+        pbctl tree gtw/infra/public --all
     """
     from bridge.queries.asking import one_target, policy_kind
     from bridge.queries.topology import tree_below

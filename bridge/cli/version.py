@@ -1,4 +1,4 @@
-"""`bridge version`: what is in use."""
+"""`pbctl version`: what is in use."""
 
 import platform
 import sys
@@ -6,7 +6,7 @@ import sys
 import click
 
 from bridge import __version__
-from bridge.cli.command import command
+from bridge.cli.command import NAME, command
 
 
 @command("Show the versions in use")
@@ -15,12 +15,12 @@ def version() -> None:
 
     Examples:
         # For a bug report
-        bridge version
+        pbctl version
     """
     from bridge.files import rego_root
     from bridge.opa.shipped import shipped_bundle
 
-    click.echo(f"bridge {__version__}")
+    click.echo(f"{NAME} {__version__}")
     click.echo(f"rego {shipped_bundle(rego_root()).revision} ({rego_root()})")
     click.echo(f"python {platform.python_version()} ({sys.executable})")
     click.echo(f"opa {_opa_version()}")
@@ -33,4 +33,4 @@ def _opa_version() -> str:
     if result.found:
         return f"{result.found.version} ({result.found.path}; {result.found.source})"
     why = "; ".join(result.passed_over) or "not on PATH, not named by BRIDGE_OPA, not in the cache"
-    return f"not found: {why}; commands install it when they need it, see `bridge doctor`"
+    return f"not found: {why}; commands install it when they need it, see `pbctl doctor`"

@@ -1,4 +1,4 @@
-"""`bridge violations`: violations of Constraints by existing objects, or by manifests."""
+"""`pbctl violations`: violations of Constraints by existing objects, or by manifests."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # All violations by manifests
-        bridge violations --manifests examples/constraints
+        pbctl violations --manifests examples/constraints
         # Violations of one Constraint, in one namespace, from a running OPA
-        bridge violations memory-limits -n shop --opa URL
+        pbctl violations memory-limits -n shop --opa URL
         # The JSON result of the query
-        bridge violations --manifests examples/constraints -o json
+        pbctl violations --manifests examples/constraints -o json
     """
     from bridge.queries.analysis import selects_none
     from bridge.queries.asking import audited_keys, selected, violations_by

@@ -1,7 +1,7 @@
 """Requests to an API server that change how policies act: authors' Rego, PolicyKinds, CRDs.
 
 One query of OPA cannot answer for them, because what they change is not an object with targets. What guardrails find in
-the state before the change is compared with the state after it, as by `bridge analyze`.
+the state before the change is compared with the state after it, as by `pbctl analyze`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The statuses for `bridge status` and `bridge run`: queried from OPA, and added to the objects."""
+"""The statuses for `pbctl status` and `pbctl run`: queried from OPA, and added to the objects."""
 
 from __future__ import annotations
 

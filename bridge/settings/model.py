@@ -1,4 +1,4 @@
-"""The settings of `bridge run`: name, type, default, meaning and option of each.
+"""The settings of `pbctl run`: name, type, default, meaning and option of each.
 
 Everything else follows from this model: options, variables of the environment, keys of the file, the schema, the
 reference page, and which settings a running bridge reloads.
@@ -24,7 +24,7 @@ _DATA = "/v1/data/"
 
 
 def setting(default: Any, text: str, option: str = "", *, reloaded: bool = False) -> Any:
-    """Describe a setting. `option` is that of `bridge run`, with its metavar; `reloaded`: SIGHUP applies a change."""
+    """Describe a setting. `option` is that of `pbctl run`, with its metavar; `reloaded`: SIGHUP applies a change."""
     return field(default=default, metadata={"text": text, "option": option, "reloaded": reloaded})
 
 

@@ -48,7 +48,7 @@ def always_read(*verbs: str) -> list[Access]:
 
 
 def needed_access(settings: Settings, facts: Facts) -> list[Access]:
-    """Return everything that `bridge run` does with these settings on a cluster, in a stable order."""
+    """Return everything that `pbctl run` does with these settings on a cluster, in a stable order."""
     return sorted({*_of_objects(settings, facts), *_of_policies(settings), *_of_itself(settings)})
 
 

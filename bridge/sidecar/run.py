@@ -1,4 +1,4 @@
-"""`bridge run`: replicate, serve and remediate until a signal stops it."""
+"""`pbctl run`: replicate, serve and remediate until a signal stops it."""
 
 from __future__ import annotations
 

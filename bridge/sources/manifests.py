@@ -445,13 +445,13 @@ def find_unrendered(path: Path, files: Iterable[Path], *, retried: bool) -> list
     for folder, folders, names in os.walk(path):
         if _CHART in names:
             folders[:] = []
-            reason = f"a Helm chart is not rendered: use helm template NAME {folder} | bridge … --manifests -"
+            reason = f"a Helm chart is not rendered: use helm template NAME {folder} | pbctl … --manifests -"
             found.append(Trouble(os.path.normpath(Path(folder, _CHART)), reason, retried=retried))
             continue
         folders[:] = sorted(name for name in folders if not _is_skipped(folder, name, retried))
         for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(names))):
             if _changes_objects(file, read):
-                reason = f"a kustomization is not applied: use kubectl kustomize {folder} | bridge … --manifests -"
+                reason = f"a kustomization is not applied: use kubectl kustomize {folder} | pbctl … --manifests -"
                 found.append(Trouble(os.path.normpath(file), reason, retried=retried))
     return found
 
@@ -530,7 +530,7 @@ def read_content(content: bytes, file: str, *, retried: bool, is_hidden: bool = 
 
 
 def is_suite(value: Any) -> bool:
-    """Return whether a document is for `bridge test`: it is beside manifests and is never applied."""
+    """Return whether a document is for `pbctl test`: it is beside manifests and is never applied."""
     version = value.get("apiVersion") if isinstance(value, dict) else None
     return isinstance(version, str) and version.startswith(SUITE_GROUP)
 

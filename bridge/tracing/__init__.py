@@ -1,6 +1,6 @@
 """Traces of changes, admission and queries by OpenTelemetry, which is optional: without it these functions do nothing.
 
-`bridge run` calls `start`, which follows OpenTelemetry's own environment variables (OTEL_EXPORTER_OTLP_ENDPOINT, …).
+`pbctl run` calls `start`, which follows OpenTelemetry's own environment variables (OTEL_EXPORTER_OTLP_ENDPOINT, …).
 While traces are off, each function below is one comparison, and no package of OpenTelemetry is imported.
 
 Changes are handled in batches, so a span does not have the one before it as its parent but as a link:

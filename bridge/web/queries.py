@@ -112,7 +112,7 @@ class Queries:
         try:
             return answer({"events": await events_about(cluster, key) if cluster else None})
         except Forbidden:
-            why = "the bridge may not list Events: grant it the permissions that `bridge rbac` prints"
+            why = "the bridge may not list Events: grant it the permissions that `pbctl rbac` prints"
         except KubeError as error:
             why = str(error)
         return answer({"events": [], "unreadable": why})
@@ -159,7 +159,7 @@ class Changes:
     async def post(self, request: web.Request) -> web.Response:
         """Analyze the manifests in the body, YAML or JSON; `?delete=OBJECT`, which may be repeated, adds deletions.
 
-        All mistakes are reported: documents without mistakes count in any case, as in `bridge analyze`.
+        All mistakes are reported: documents without mistakes count in any case, as in `pbctl analyze`.
         The work ends when the client disconnects.
         """
         self._engine()

@@ -120,7 +120,7 @@ def _requests(load: Load) -> Iterator[dict[str, Any]]:
 
 
 def _suite(program: Program, folder: Path) -> float:
-    """Return the ratio of the processor times of a suite and of `bridge effective`, about the same folder."""
+    """Return the ratio of the processor times of a suite and of `pbctl effective`, about the same folder."""
     place = folder / "suite"
     place.mkdir()
     load = Load(SUITE_ROUTES, gateways=4)

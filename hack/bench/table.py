@@ -23,7 +23,7 @@ class Row:
 
 ROWS = (
     Row("start_opa", "start of OPA with all modules, its processor time", "s", 0.55, share=True),
-    Row("command", "`bridge effective` of one rule in examples/three-gateways, processor time", "s", 0.5, share=True),
+    Row("command", "`pbctl effective` of one rule in examples/three-gateways, processor time", "s", 0.5, share=True),
     Row("config_map", "a changed ConfigMap with Rego is active, OPA's processor time", "s", 0.4, share=True),
     Row("effective", "`effective` of one rule, with a tenth of the routes", "expressions", aim=500),
     Row("explain", "`explain` of one rule", "expressions", aim=1_200),
@@ -43,7 +43,7 @@ ROWS = (
     Row("guardrails_route", "20 guardrails after a changed route policy, p50", "ms", aim=50),
     Row("guardrails_gateway", "the same, after a policy of a Gateway with a twentieth of the routes", "ms", aim=2_000),
     Row("guardrails_admission", "admission of a route policy with guardrails to without, p50", "times", aim=1.5),
-    Row("suite", "200 expectations to one `bridge effective` of 2,000 objects, processor time", "times", aim=1.5),
+    Row("suite", "200 expectations to one `pbctl effective` of 2,000 objects, processor time", "times", aim=1.5),
     Row("fleet_change", "a changed policy is in effect at 20 OPAs with answers of one Gateway", "s", aim=2),
     Row("fleet_ratio", "the same, beside 2,000 clients, to one OPA alone", "times", aim=3),
     Row("fleet_cpu", "the same, processor time of the bridge for each further OPA", "ms", aim=0.2),

@@ -1,4 +1,4 @@
-"""The table of the settings of `bridge run`, from their types, in the page that explains it."""
+"""The table of the settings of `pbctl run`, from their types, in the page that explains it."""
 
 import json
 import re

@@ -134,11 +134,11 @@ def _with_image(text: str, image: str) -> str:
 
 
 def _completions(folder: Path) -> None:
-    """Write the scripts of `bridge completion`, for packages that install them into a shell's folders."""
+    """Write the scripts of `pbctl completion`, for packages that install them into a shell's folders."""
     files: dict[str, bytes] = {}
     for shell in SHELLS:
-        command = [str(Path(sys.executable).parent / "bridge"), "completion", shell]
-        files[f"bridge.{shell}"] = subprocess.run(command, check=True, capture_output=True).stdout
+        command = [str(Path(sys.executable).parent / "pbctl"), "completion", shell]
+        files[f"pbctl.{shell}"] = subprocess.run(command, check=True, capture_output=True).stdout
     write_archive(folder / f"{STEM}-completions.tar.gz", files)
 
 

@@ -2,7 +2,7 @@
 # title: No weakening
 # description: |
 #   A field of the effective policies of `kinds` that was in effect before a change must be in effect after it, whatever
-#   its value; with `fields` (JSON pointers) only these. Judges changes (admission, `bridge analyze`, `changes` of a test),
+#   its value; with `fields` (JSON pointers) only these. Judges changes (admission, `pbctl analyze`, `changes` of a test),
 #   and finds nothing in what exists.
 package bridge.guardrails.no_weakening
 

@@ -64,7 +64,7 @@ class Pod:
             self._here(data["opa.yaml"].replace("127.0.0.1:8282", f"127.0.0.1:{listens}"))
         )
         (self.folder / "authz.rego").write_text(data.get("authz.rego", ""))
-        bridge = Path(sys.executable).parent / "bridge"
+        bridge = Path(sys.executable).parent / "pbctl"
         opa = find("opa")
         assert opa is not None
         executables = {"bridge": bridge, "opa": opa.path}

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from cryptography import x509
 
 from bridge.admission.webhook_configuration import KINDS
-from bridge.cli.main import bridge
+from bridge.cli.main import pbctl
 from bridge.cli.rbac import KindSource, read_needs
 from bridge.opa.bundle import opa_arguments
 from bridge.opa.credentials import kept_credentials
@@ -150,7 +150,7 @@ def test_both_webhook_configurations_are_what_the_command_prints(values: Values,
     arguments = ["webhook-config", "--config", str(_settings(objects, home))]
     arguments += [f"--resource={resource}" for resource in chosen["resources"]]
     arguments += [f"--exempt-namespace={namespace}" for namespace in chosen["exemptNamespaces"]]
-    printed = CliRunner().invoke(bridge, arguments)
+    printed = CliRunner().invoke(pbctl, arguments)
     assert printed.exit_code == 0, printed.output
     documents = list(yaml.safe_load_all(printed.stdout))
     assert [document["kind"] for document in documents] == [which.kind for which in KINDS]

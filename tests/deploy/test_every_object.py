@@ -7,7 +7,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from bridge.cli.main import bridge
+from bridge.cli.main import pbctl
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually_blocking
@@ -35,14 +35,14 @@ WAITS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def no_bridge_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
-    """What `bridge webhook-config` prints, for policies that exist, and nothing where it leads."""
+    """What `pbctl webhook-config` prints, for policies that exist, and nothing where it leads."""
     for plural, kind in (("ipamblocks", "IPAMBlock"), ("globalnetworkpolicies", "GlobalNetworkPolicy")):
         plane.api.apply(
             f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.crd.projectcalico.org",
             crd(plural, kind, group="crd.projectcalico.org", scope="Cluster"),
         )
         plane.api.wait_for_crds({f"{plural}.crd.projectcalico.org"})
-    printed = CliRunner().invoke(bridge, ["webhook-config", "--url", "https://127.0.0.1:1/admission"])
+    printed = CliRunner().invoke(pbctl, ["webhook-config", "--url", "https://127.0.0.1:1/admission"])
     assert printed.exit_code == 0, printed.output
     configuration = next(yaml.safe_load_all(printed.stdout))
     configuration["webhooks"][0]["failurePolicy"] = "Fail"

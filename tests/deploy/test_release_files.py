@@ -79,7 +79,7 @@ def test_the_wheel_runs_in_an_empty_environment_with_what_is_locked(dist: Path, 
     (wheel,) = dist.glob("*.whl")
     subprocess.run([*pip, "--no-deps", "--no-index", wheel], check=True)
     subprocess.run([python, "-m", "pip", "check"], check=True)
-    told = _run([tmp_path / "venv" / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "name"])
+    told = _run([tmp_path / "venv" / "bin" / "pbctl", "effective", "--manifests", SHOP, "-o", "name"])
     assert "HTTPRoute" in told or "httproute" in told
 
 
@@ -148,10 +148,10 @@ def test_the_packaged_chart_names_the_published_image(dist: Path, tmp_path: Path
 
 def test_completions_are_those_of_the_command(dist: Path) -> None:
     with tarfile.open(dist / f"{STEM}-completions.tar.gz") as archive:
-        assert sorted(archive.getnames()) == ["bridge.bash", "bridge.fish", "bridge.zsh"]
+        assert sorted(archive.getnames()) == ["pbctl.bash", "pbctl.fish", "pbctl.zsh"]
         script = archive.extractfile("bridge.bash")
         assert script is not None
-        assert b"_BRIDGE_COMPLETE" in script.read()
+        assert b"_PBCTL_COMPLETE" in script.read()
 
 
 def test_locked_needs_are_those_of_the_wheel_alone() -> None:

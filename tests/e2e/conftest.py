@@ -1,4 +1,4 @@
-"""The `bridge` command as a user runs it."""
+"""The `pbctl` command as a user runs it."""
 
 import os
 import signal
@@ -22,9 +22,9 @@ SHOP = ROOT / "examples" / "shop"
 @pytest.fixture(scope="session")
 def bridge_path() -> Path:
     """The installed command, beside the Python that runs the tests."""
-    path = Path(sys.executable).parent / "bridge"
+    path = Path(sys.executable).parent / "pbctl"
     if not path.exists():
-        pytest.fail("the command `bridge` is not installed: `make setup` does it", pytrace=False)
+        pytest.fail("the command `pbctl` is not installed: `make setup` does it", pytrace=False)
     return path
 
 
@@ -48,7 +48,7 @@ def environment() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def bridge(environment: dict[str, str]) -> Run:
-    """A function that runs `bridge` with arguments, `text` on standard input and `more` in its environment.
+    """A function that runs `pbctl` with arguments, `text` on standard input and `more` in its environment.
 
     It runs in the tests' process, with an OPA that runs already: `bridge_process` is the whole, which takes seconds.
     """

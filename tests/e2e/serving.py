@@ -1,4 +1,4 @@
-"""`bridge run` as a child process."""
+"""`pbctl run` as a child process."""
 
 import contextlib
 import re
@@ -50,7 +50,7 @@ def bridge_runs(bridge_path: Path, environment: dict[str, str], log: Path, *argu
             if line.startswith("Ctrl-C"):
                 break
         else:
-            pytest.fail(f"bridge run ended: {log.read_text()}", pytrace=False)
+            pytest.fail(f"pbctl run ended: {log.read_text()}", pytrace=False)
         yield Serving(process, said)
     finally:
         process.kill()

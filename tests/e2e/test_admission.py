@@ -1,4 +1,4 @@
-"""`bridge run` with a webhook, on a cluster with the example: what kubectl says as policies and objects come in."""
+"""`pbctl run` with a webhook, on a cluster with the example: what kubectl says as policies and objects come in."""
 
 import subprocess
 from collections.abc import Iterator

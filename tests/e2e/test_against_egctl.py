@@ -1,7 +1,7 @@
 """Envoy Gateway's own translator is the judge of its preset: `egctl experimental translate` on random clusters.
 
 Compared are the fields in effect on each rule below each listener, and the verdict on each policy. A failure names the
-seeds; `bridge effective -A --manifests FILE` and `egctl x translate -f FILE --to ir` show the two answers.
+seeds; `pbctl effective -A --manifests FILE` and `egctl x translate -f FILE --to ir` show the two answers.
 """
 
 import json

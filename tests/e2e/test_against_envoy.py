@@ -2,7 +2,7 @@
 
 Compared are the rule that serves each request, and whether it fails. Listeners are static, routes are inline, clusters
 have no endpoints, and the access log has the name of the route. A failure names the seed and the request; `egctl x
-translate` and `bridge request` show the two answers.
+translate` and `pbctl request` show the two answers.
 """
 
 import asyncio

@@ -50,7 +50,7 @@ def test_the_action_reports_what_a_pull_request_introduces(
 ) -> None:
     runner = tmp_path / "runner"
     (runner / "policy-bridge" / "bin").mkdir(parents=True)
-    (runner / "policy-bridge" / "bin" / "bridge").symlink_to(bridge_path)
+    (runner / "policy-bridge" / "bin" / "pbctl").symlink_to(bridge_path)
     outputs, summary = tmp_path / "outputs", tmp_path / "summary"
     step = _action_step("analyze")
     more = {
@@ -75,7 +75,7 @@ def test_the_action_compares_what_a_command_prints_at_both_commits(
 ) -> None:
     runner = tmp_path / "runner"
     (runner / "policy-bridge" / "bin").mkdir(parents=True)
-    (runner / "policy-bridge" / "bin" / "bridge").symlink_to(bridge_path)
+    (runner / "policy-bridge" / "bin" / "pbctl").symlink_to(bridge_path)
     more = {
         "BASE": _git(clone.parent / "origin", "rev-parse", "HEAD~1"),
         "COMMAND": "for file in deploy/shop/*.yaml; do echo ---; cat $file; done",
@@ -289,7 +289,7 @@ def test_the_template_for_gitlab_writes_failed_tests(
     *commands, last = template["policy-bridge"]["script"]
     tools = clone.parent / "tools"
     (tools / "bin").mkdir(parents=True)
-    (tools / "bin" / "bridge").symlink_to(bridge_path)
+    (tools / "bin" / "pbctl").symlink_to(bridge_path)
     installs = [command for command in commands if "pip install" in command or "-m venv" in command]
     assert len(installs) == 2
     script = "\n".join(command for command in commands if command not in installs)

@@ -14,7 +14,7 @@ from tests.e2e.conftest import SHOP, Run
 def test_a_shell_takes_its_script(bridge_process: Run, shell: str) -> None:
     script = bridge_process("completion", shell)
     assert script.returncode == 0
-    assert "_BRIDGE_COMPLETE=" in script.stdout
+    assert "_PBCTL_COMPLETE=" in script.stdout
     assert shell == "fish" or "nospace" in script.stdout or "-S ''" in script.stdout
     if path := shutil.which(shell):
         subprocess.run([path, "-n"], input=script.stdout, text=True, check=True)
@@ -22,18 +22,18 @@ def test_a_shell_takes_its_script(bridge_process: Run, shell: str) -> None:
 
 def test_commands_options_and_choices_are_completed(bridge_process: Run) -> None:
     def completed(*words: str) -> list[str]:
-        more = {"_BRIDGE_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+        more = {"_PBCTL_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
         return [line.partition(",")[2] for line in bridge_process(more=more).stdout.splitlines()]
 
-    assert completed("bridge", "ex") == ["explain"]
-    assert completed("bridge", "get", "policyk") == ["policykind", "policykinds"]
-    assert completed("bridge", "explain", "--source") == ["--source-namespace"]
+    assert completed("pbctl", "ex") == ["explain"]
+    assert completed("pbctl", "get", "policyk") == ["policykind", "policykinds"]
+    assert completed("pbctl", "explain", "--source") == ["--source-namespace"]
 
 
 def test_bash_completes_with_the_script(bridge_process: Run, environment: dict[str, str], bridge_path: Path) -> None:
     ask = (
-        'compopt() { printf "%s " compopt "$@"; echo; }; COMP_WORDS=(bridge explain --manifests "$1" Gate); '
-        'COMP_CWORD=4; _bridge_completion bridge; printf "%s\\n" "${COMPREPLY[@]}"'
+        'compopt() { printf "%s " compopt "$@"; echo; }; COMP_WORDS=(pbctl explain --manifests "$1" Gate); '
+        'COMP_CWORD=4; _pbctl_completion pbctl; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     for _ in range(20):  # on a loaded machine it may take longer than its time limit, and then offers nothing
         answer = subprocess.run(

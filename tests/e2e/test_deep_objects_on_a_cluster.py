@@ -1,4 +1,4 @@
-"""`bridge run` on a cluster with objects that are nested thousands of levels deep: it works, and reports them."""
+"""`pbctl run` on a cluster with objects that are nested thousands of levels deep: it works, and reports them."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`bridge describe` and `bridge problems` on the example, and on a cluster."""
+"""`pbctl describe` and `pbctl problems` on the example, and on a cluster."""
 
 import json
 

@@ -1,7 +1,7 @@
 """The output of commands in README.md and docs/ is their real output.
 
 The commands of each console block run at a terminal of 120 columns, in a folder with `examples`, `deploy`, `rego` and
-the files on the page (`tests/documented.py`): `bridge` alone within this process, a line of the shell in bash. The test
+the files on the page (`tests/documented.py`): `pbctl` alone within this process, a line of the shell in bash. The test
 skips commands without output, and commands that need more than a folder: `tests/journeys` runs those.
 """
 
@@ -17,7 +17,7 @@ from tests.in_process import run_warm_at_a_terminal
 
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(bridge (analyze|compare|config|describe|effective|explain|get|impact|init|opa-config|placement|problems|rbac"
+    r"(pbctl (analyze|compare|config|describe|effective|explain|get|impact|init|opa-config|placement|problems|rbac"
     r"|request|status|test|tree|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(
@@ -29,7 +29,7 @@ NOT_RUN = re.compile(
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
 # An OPA for each command takes seconds: on these pages, commands on `examples/shop` alone share one.
 ON_THE_SHARED_OPA = {"cli.md", "commands", "keys.md", "index.md"}  # pages, or their folder
-OF_FILES = re.compile(r"bridge (problems|rbac)\b")  # their output names files
+OF_FILES = re.compile(r"pbctl (problems|rbac)\b")  # their output names files
 FOLDER = re.compile(r" --manifests examples/shop(?=$| -| +#)")
 COMMENT = re.compile(r" +# .*")
 OF_A_SHELL = re.compile(r"[|<>&;$`]")
@@ -57,7 +57,7 @@ def test_a_command_prints_what_the_page_shows(
         text = FOLDER.sub("", text)
     more = {"BRIDGE_OPA_URL": "" if "--manifests" in text else shop_opa}
     words = shlex.split(COMMENT.sub("", text))
-    if words[0] == "bridge" and not OF_A_SHELL.search("".join(words)):
+    if words[0] == "pbctl" and not OF_A_SHELL.search("".join(words)):
         said = run_warm_at_a_terminal(words[1:], {**environment, **more}, 120, tmp_path)
     else:
         more["PATH"] = f"{bridge_path.parent}:{opa_path.parent}:{environment['PATH']}"

@@ -1,4 +1,4 @@
-"""`bridge explain` on the example."""
+"""`pbctl explain` on the example."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`bridge get` on the example."""
+"""`pbctl get` on the example."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`bridge graph`, and the pictures in the docs, which are its own."""
+"""`pbctl graph`, and the pictures in the docs, which are its own."""
 
 import re
 import shlex

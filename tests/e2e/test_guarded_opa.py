@@ -1,4 +1,4 @@
-"""`bridge run` with an OPA of its own at a Unix socket, where readers have an address of theirs and tokens."""
+"""`pbctl run` with an OPA of its own at a Unix socket, where readers have an address of theirs and tokens."""
 
 import json
 import re

@@ -8,11 +8,11 @@ import click
 import pytest
 
 from bridge.cli.command import Command
-from bridge.cli.main import bridge
+from bridge.cli.main import pbctl
 from tests.e2e.conftest import ROOT, Run
 
 OF_THE_SHOP = re.compile(r" --manifests examples/shop$")  # the shared OPA has it
-UNTESTED = re.compile(r"bridge run|--watch|[|>&]")  # servers, and commands that need more than the bridge
+UNTESTED = re.compile(r"pbctl run|--watch|[|>&]")  # servers, and commands that need more than the bridge
 
 
 def examples(command: click.Command) -> Iterator[str]:
@@ -25,7 +25,7 @@ def examples(command: click.Command) -> Iterator[str]:
                 yield from examples(part)
 
 
-@pytest.mark.parametrize("line", sorted(set(examples(bridge))))
+@pytest.mark.parametrize("line", sorted(set(examples(pbctl))))
 def test_example_of_the_help_works_as_typed(bridge: Run, shop: Run, line: str) -> None:
     if OF_THE_SHOP.search(line):
         answer = shop(*shlex.split(OF_THE_SHOP.sub("", line))[1:])

@@ -56,7 +56,7 @@ spec:
 
 @dataclass
 class Bridge:
-    """A `bridge run` of its own user, with an OPA of its own."""
+    """A `pbctl run` of its own user, with an OPA of its own."""
 
     user: str
     serving: Serving

@@ -1,4 +1,4 @@
-"""An OPA that was started with what `bridge opa-config` prints."""
+"""An OPA that was started with what `pbctl opa-config` prints."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Help, version, `bridge opa-config`, `bridge doctor`, and Ctrl-C."""
+"""Help, version, `pbctl opa-config`, `pbctl doctor`, and Ctrl-C."""
 
 import asyncio
 import fcntl
@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from bridge import __version__
-from bridge.cli.main import bridge as commands
+from bridge.cli.main import pbctl as commands
 from bridge.cli.main import run_command
 from bridge.files import rego_root
 from bridge.http.listeners import checked_web_token
@@ -36,7 +36,7 @@ COMMANDS = commands.list_commands(click.Context(commands))
 
 def test_it_tells_its_version(bridge: Run) -> None:
     own, rego, python, opa = bridge("--version").stdout.splitlines()
-    assert own == f"bridge {__version__}"
+    assert own == f"pbctl {__version__}"
     assert re.fullmatch(r"rego [0-9a-f]{12,} \(/.*\)", rego)
     assert python.startswith(f"python {platform.python_version()} (")
     assert re.match(r"opa \d+\.\d+\.\d+ \(/", opa)
@@ -59,7 +59,7 @@ def test_help_of_a_command_is_asked_for_as_with_kubectl(
     assert by_word == capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["bridge", "kubectl bridge"])
+@pytest.mark.parametrize("name", ["pbctl", "kubectl bridge"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples_with_the_name_that_was_called(
     capsys: pytest.CaptureFixture[str], command: str, name: str

@@ -1,4 +1,4 @@
-"""The example of placement on a real API server: `bridge run` as a user starts it, and kubectl."""
+"""The example of placement on a real API server: `pbctl run` as a user starts it, and kubectl."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""`bridge effective` and `bridge status` on folders of manifests."""
+"""`pbctl effective` and `pbctl status` on folders of manifests."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`bridge run` on a folder of manifests."""
+"""`pbctl run` on a folder of manifests."""
 
 import contextlib
 import http.client
@@ -84,7 +84,7 @@ def test_many_effective_targets_are_only_counted(
         f"spec:\n  parentRefs: [{{name: public, namespace: infra}}]\n  rules:\n{rules}"
     )
     with bridge_runs(bridge_path, environment, tmp_path / "log", "--manifests", folder, "--listen", LISTEN) as serving:
-        assert re.search(r"^1\d\d effective targets: `bridge effective` ", serving.said, re.MULTILINE)
+        assert re.search(r"^1\d\d effective targets: `pbctl effective` ", serving.said, re.MULTILINE)
         assert "TARGET " not in serving.said
 
 

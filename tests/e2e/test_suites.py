@@ -1,4 +1,4 @@
-"""`bridge test`: suites of expectations, and what differs from them."""
+"""`pbctl test`: suites of expectations, and what differs from them."""
 
 import json
 import subprocess

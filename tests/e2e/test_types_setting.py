@@ -23,7 +23,7 @@ RBAC = "rbac.authorization.k8s.io"
 async def running(
     start: tuple[Path, str], plane: ControlPlane, opa: Opa, folder: Path, environment: dict[str, str], types: str
 ) -> AsyncIterator[None]:
-    """`bridge run` with this setting, once it has synced OPA. `start` is the command and where it listens."""
+    """`pbctl run` with this setting, once it has synced OPA. `start` is the command and where it listens."""
     settings = folder / "bridge.yaml"
     settings.write_text(f"types:\n{types}")
     command = [str(start[0]), "run", "--config", str(settings), "--kubeconfig", str(plane.kubeconfig)]

@@ -1,4 +1,4 @@
-"""`bridge uninstall-status`: a cluster that has met a bridge is afterwards as one that never did."""
+"""`pbctl uninstall-status`: a cluster that has met a bridge is afterwards as one that never did."""
 
 import json
 import signal

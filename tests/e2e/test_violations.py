@@ -1,4 +1,4 @@
-"""`bridge violations` as a person runs it."""
+"""`pbctl violations` as a person runs it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`bridge impact` and `bridge analyze`: the effects of a change before it is applied."""
+"""`pbctl impact` and `pbctl analyze`: the effects of a change before it is applied."""
 
 import json
 import re

@@ -195,7 +195,7 @@ async def kill_a_bridge(control_plane: ControlPlane, opa: ManagedOpa, tmp_path: 
     load = await load_of(control_plane, seed=40)
     settings = tmp_path / "bridge.yaml"
     settings.write_text("types: [core/ConfigMap]\n")
-    command = [str(Path(sys.executable).parent / "bridge"), "run", "--config", str(settings), "--opa", opa.url]
+    command = [str(Path(sys.executable).parent / "pbctl"), "run", "--config", str(settings), "--opa", opa.url]
     command += ["--kubeconfig", str(control_plane.kubeconfig), "--listen", f"127.0.0.1:{port}"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
     listed = {

@@ -222,7 +222,7 @@ def odd(name: str) -> Object:
 
 
 async def is_listed(bench: Bench, message: str) -> bool:
-    """Whether `bridge get modules --opa` shows the module as active with this message."""
+    """Whether `pbctl get modules --opa` shows the module as active with this message."""
     (module,) = await Engine(bench.opa).modules()
     assert module["state"] == "Active"
     return message in module["message"] if message else not module["message"]

@@ -21,7 +21,7 @@ from tests.integration.objects import make_namespace
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 SHARING = 6  # namespaces: as many as tests ask for
-BRIDGE = Path(sys.executable).parent / "bridge"
+BRIDGE = Path(sys.executable).parent / "pbctl"
 STATUS = "policybridge.io/status"
 REGO_POLICIES = "/apis/policybridge.io/v1alpha1/regopolicies"
 POLICY, DATA = "openpolicyagent.org/policy=rego", "openpolicyagent.org/data=opa"

@@ -32,7 +32,7 @@ from tests.scenarios.custom_resources import custom_resources, plural_of
 from tests.scenarios.judging import Judged, check_judged
 from tests.scenarios.requests import name_of, requests_of
 
-BRIDGE = Path(sys.executable).parent / "bridge"
+BRIDGE = Path(sys.executable).parent / "pbctl"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 PATIENCE = 300.0  # seconds for the statuses of all scenarios
 LOOK_AGAIN = 20.0  # seconds: to look costs OPA seconds, which the statuses that a test waits for would need

@@ -21,7 +21,7 @@ from tests.scenarios.checking import Answers, check
 from tests.scenarios.judging import Judged, check_judged
 from tests.scenarios.requests import command_of, name_of, requests_of
 
-BRIDGE = Path(sys.executable).parent / "bridge"
+BRIDGE = Path(sys.executable).parent / "pbctl"
 INPUT_ERROR = 2
 EXPECTED = ("no policy kind describes it", "which the bridge reads: write the policy in that version")
 REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind (?P<name>\S+) is not active: (?P<message>.+)")

@@ -56,7 +56,7 @@ def test_hooks_of_pre_commit_name_commands_of_the_package() -> None:
     for hook in yaml.safe_load(HOOKS.read_text()):
         assert {"id", "name", "entry", "language"} <= hook.keys()
         assert hook["language"] == "python"
-        assert hook["entry"].split()[0] == "bridge"
+        assert hook["entry"].split()[0] == "pbctl"
 
 
 def test_workflows_may_do_no_more_than_they_need() -> None:

@@ -115,7 +115,7 @@ def test_commands_of_the_build_make_a_root_that_runs_read_only_as_the_charts_use
 
     (entrypoint,) = json.loads(next(step.rest for step in RUN if step.name == "ENTRYPOINT"))
     reported = run(f"{entrypoint} --version")
-    assert reported.startswith(f"bridge {__version__}\n")
+    assert reported.startswith(f"pbctl {__version__}\n")
     assert "(/opt/bridge/bin/opa; " in reported
     assert "HTTPRoute" in run(f"{entrypoint} effective --manifests /opt/shop -o name")
     for path in ("/opt/bridge/x", "/etc/x", "/x"):

@@ -1,4 +1,4 @@
-"""The page of reasons has every reason that the Rego returns, and `bridge reasons` prints its rows."""
+"""The page of reasons has every reason that the Rego returns, and `pbctl reasons` prints its rows."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""`bridge run` on a folder of manifests, as the server of the page."""
+"""`pbctl run` on a folder of manifests, as the server of the page."""
 
 import os
 import re
@@ -43,7 +43,7 @@ class Bridge:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("BRIDGE_")}
         environment |= {name: os.environ[name] for name in _KEPT if name in os.environ}
         began = self.log.stat().st_size if self.log.exists() else 0
-        command = [Path(sys.executable).parent / "bridge", "run", self._source, self.folder, "--listen", self.address]
+        command = [Path(sys.executable).parent / "pbctl", "run", self._source, self.folder, "--listen", self.address]
         with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 [*map(str, command), *self._arguments], stdout=output, stderr=output, env=environment

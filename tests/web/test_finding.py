@@ -323,7 +323,7 @@ async def test_everything_that_the_command_lists_is_worth_a_look(changing: Bridg
     await page.shows("#details h3", "Worth a look (7)")
     (changing.folder / "mistaken.yaml").write_text(MISTAKEN)
     await page.shows("#details h3", "Worth a look (11)")
-    program = Path(sys.executable).parent / "bridge"
+    program = Path(sys.executable).parent / "pbctl"
     listing = await asyncio.create_subprocess_exec(
         program, "problems", "--manifests", changing.folder, "-o", "json", stdout=PIPE, stderr=DEVNULL
     )

@@ -59,7 +59,7 @@ async def test_pasted_url_is_split_into_the_fields_of_its_parts(shop: Bridge, pa
     await page.page.fill("#request-host", "http://shop.example.com")
     await page.page.fill("#request-path", "/cart?step=3")
     await page.page.get_by_role("button", name="Try it").click()
-    await page.shows("#request-answer .trail", "Gateway/infra/internal")  # as `bridge request` answers for http
+    await page.shows("#request-answer .trail", "Gateway/infra/internal")  # as `pbctl request` answers for http
     assert await page.page.input_value("#request-port") == ""
 
 

@@ -110,7 +110,7 @@ function effective({ effective: differences }) {
       h("summary", {}, `${short(object)} (${found.length} ${found.length === 1 ? "path" : "paths"})`), nodeLink(object, "Show it"), taken.map(differencePart));
   });
   return h("section", {}, h("h4", {}, "Effective policies"), shown,
-    differences.length > SHOWN && h("p", { class: "quiet" }, `and ${(differences.length - SHOWN).toLocaleString("en")} more; bridge analyze shows all of them.`));
+    differences.length > SHOWN && h("p", { class: "quiet" }, `and ${(differences.length - SHOWN).toLocaleString("en")} more; pbctl analyze shows all of them.`));
 }
 
 /** Marks of the picture: objects of the manifests, and targets whose effective policies differ. */

@@ -312,7 +312,7 @@ function attachedToPart(targets) {
 function undescribedPart(key) {
   return h("section", {}, h("h4", {}, "Unknown policy"),
     h("p", {}, `No policy kind describes ${kindName(parts(key).type)}, so the bridge ignores the policy. Describe the kind with a PolicyKind; `,
-      h("code", {}, "bridge init policykind --from-crd"), " guesses one from the CRD."));
+      h("code", {}, "pbctl init policykind --from-crd"), " guesses one from the CRD."));
 }
 
 /** Routes on the way to, or at, the effective targets: not those that merely share a backend with one. */

@@ -98,7 +98,7 @@ export class Wire {
   }
 
   /**
-   * What needs attention, as in `bridge problems`: [{policy, outcome, reason, message, isWarning}], or `object`
+   * What needs attention, as in `pbctl problems`: [{policy, outcome, reason, message, isWarning}], or `object`
    * in place of `policy`; `about` is another object, of a link. First policies whose controllers contradict the bridge; those that are
    * overridden, and warnings, come last.
    */

@@ -188,7 +188,7 @@ undescribed_message(type) := sprintf("no policy kind describes %s, so the bridge
 
 _hint(type) := sprintf(": did you mean %s?", [near]) if {
 	near := likeness.nearest_type(type, names)
-} else := ": write a PolicyKind, `bridge init policykind` prints one"
+} else := ": write a PolicyKind, `pbctl init policykind` prints one"
 
 # A label with an unknown value is reported, not guessed.
 _why_undescribed(type) := "no version of it is served" if {

@@ -549,7 +549,7 @@ test_what_the_schema_sets_beside_a_wrapper_is_known_by_field if {
 test_policy_that_no_kind_describes_has_a_message_with_the_next_step if {
 	kinds.undescribed_message("acme.io/Rate") == concat("", [
 		"no policy kind describes acme.io/Rate, so the bridge ignores this policy: ",
-		"write a PolicyKind, `bridge init policykind` prints one",
+		"write a PolicyKind, `pbctl init policykind` prints one",
 	]) with data.kinds as {}
 	kinds.undescribed_message("acme.io/RatePolcy") == concat("", [
 		"no policy kind describes acme.io/RatePolcy, so the bridge ignores this policy: ",

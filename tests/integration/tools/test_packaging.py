@@ -67,7 +67,7 @@ def test_an_installed_wheel_answers_as_the_working_copy(installed: Path, opa_pat
     environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
     answers = [
         subprocess.run(
-            [folder / "bridge", *requested], env=environment, cwd=tmp_path, capture_output=True, check=True
+            [folder / "pbctl", *requested], env=environment, cwd=tmp_path, capture_output=True, check=True
         ).stdout
         for folder in (installed, Path(sys.executable).parent)
     ]
@@ -85,7 +85,7 @@ def test_an_installed_wheel_finds_what_it_carries_inside_itself(installed: Path,
         text=True,
         check=True,
     ).stdout
-    assert reported.startswith(f"bridge {__version__}\nrego ")
+    assert reported.startswith(f"pbctl {__version__}\nrego ")
     assert f"({package}/rego)" in reported
     for folder, original in (("rego", rego_root()), ("crds", crds_root())):
         shipped = {file.relative_to(original) for file in original.rglob("*") if file.suffix in {".rego", ".yaml"}}
@@ -93,7 +93,7 @@ def test_an_installed_wheel_finds_what_it_carries_inside_itself(installed: Path,
             file.relative_to(package / folder) for file in (package / folder).rglob("*") if file.is_file()
         } >= shipped
     crds = subprocess.run(
-        [installed / "bridge", "crds"], env=_clean(), capture_output=True, text=True, check=True
+        [installed / "pbctl", "crds"], env=_clean(), capture_output=True, text=True, check=True
     ).stdout
     assert crds.count("kind: CustomResourceDefinition\n") == len(list(crds_root().glob("*.yaml")))
 
@@ -159,6 +159,6 @@ def test_a_wheel_is_all_that_an_offline_machine_needs(wheel: Path, opa_path: Pat
         house,
     ]
     subprocess.run([*pip, "policy-bridge"], check=True, env=_clean())
-    requested: list[str | Path] = [root / "bin" / "bridge", "effective", "--manifests", SHOP, "-o", "json"]
+    requested: list[str | Path] = [root / "bin" / "pbctl", "effective", "--manifests", SHOP, "-o", "json"]
     environment = {**_clean(), "BRIDGE_OPA": str(opa_path)}
     assert json.loads(subprocess.run(requested, env=environment, cwd=tmp_path, capture_output=True, check=True).stdout)

@@ -7,7 +7,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from bridge.cli import completion
-from bridge.cli.main import bridge
+from bridge.cli.main import pbctl
 
 SHOP = Path(__file__).parents[3] / "examples" / "shop"
 READ = ("--manifests", str(SHOP))
@@ -23,7 +23,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def completed(*words: str) -> list[str]:
     *given, incomplete = words
-    return [item.value for item in ShellComplete(bridge, {}, "bridge", "_").get_completions(given, incomplete)]
+    return [item.value for item in ShellComplete(pbctl, {}, "pbctl", "_").get_completions(given, incomplete)]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_an_object_that_is_written_out_is_offered_with_its_sections() -> None:
 
 
 def test_paths_are_left_to_the_shell() -> None:
-    [item] = ShellComplete(bridge, {}, "bridge", "_").get_completions(["status", "--manifests"], "exam")
+    [item] = ShellComplete(pbctl, {}, "pbctl", "_").get_completions(["status", "--manifests"], "exam")
     assert item.type == "file"
 
 

@@ -1,4 +1,4 @@
-"""The sections of `bridge describe`, as tables."""
+"""The sections of `pbctl describe`, as tables."""
 
 from typing import Any
 

@@ -31,7 +31,7 @@ def test_an_unexpected_error_names_the_option_for_details() -> None:
 
 def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["config"]) == 0
-    assert capsys.readouterr().out.startswith("Usage: bridge config ")
+    assert capsys.readouterr().out.startswith("Usage: pbctl config ")
 
 
 def test_port_in_a_host_is_refused_with_the_options_to_write(
@@ -44,7 +44,7 @@ def test_port_in_a_host_is_refused_with_the_options_to_write(
 @pytest.mark.parametrize("first", [["-n", "shop"], ["--namespace=shop"], ["-A", "-o", "json"]])
 def test_options_may_precede_the_command(first: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([*first, "get", "--help"]) == 0
-    assert capsys.readouterr().out.startswith("Usage: bridge get ")
+    assert capsys.readouterr().out.startswith("Usage: pbctl get ")
 
 
 def test_a_folder_in_place_of_a_target_is_named_with_its_option(

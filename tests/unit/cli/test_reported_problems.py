@@ -43,6 +43,6 @@ def test_rejected_rego_and_other_problems_keep_their_lines(capsys: pytest.Captur
         "error: shop/10.yaml:1: document 1: no kind",
         (
             "warning: Rego of core/ConfigMap/team/rego is rejected and not part of this result "
-            "(`bridge get modules` shows why)"
+            "(`pbctl get modules` shows why)"
         ),
     ]

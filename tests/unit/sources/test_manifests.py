@@ -85,7 +85,7 @@ def test_helm_chart_is_reported_with_the_command_that_renders_it(tmp_path: Path)
     assert [obj["metadata"]["name"] for obj in source.load()] == ["a"]
     (problem,) = source.problems
     assert problem.subject == f"{tmp_path}/chart/Chart.yaml"
-    assert f"helm template NAME {tmp_path}/chart | bridge … --manifests -" in problem.message
+    assert f"helm template NAME {tmp_path}/chart | pbctl … --manifests -" in problem.message
 
 
 @pytest.mark.parametrize(
