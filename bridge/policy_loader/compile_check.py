@@ -1,6 +1,6 @@
 """`opa check` and `opa test` for modules that are not served yet.
 
-docs/explanation/threat-model.md lists all of OPA's functions. A running OPA fetches the `$ref`s of JSON schemas from
+docs/auditors/threat-model.md lists all of OPA's functions. A running OPA fetches the `$ref`s of JSON schemas from
 any host (`allow_net` is a setting of `opa check` alone) and from files, so modules with such references are rejected
 (rego/checks/outside_access.rego).
 """

@@ -3,7 +3,7 @@
 An entry of `data.index` is a path that the query `links` returns (`[part, key…]`) and the key of the object that
 declares it. In the parts with entries of nearly every object, it is stored below the home of the key
 (`<group>/<Kind>/<namespace>`) and below that of its declarer, so a namespace becomes a few large values in OPA; an
-object's declarations about itself have a separate part. `docs/reference/documents.md` shows it, and `data.bridge.index`
+object's declarations about itself have a separate part. `docs/appendix/documents.md` shows it, and `data.bridge.index`
 reads it.
 """
 

@@ -1,32 +1,37 @@
-"""The help of all commands, in the pages that explain them: one for `pbctl` and one for each command."""
+"""The help of all commands, on one page."""
 
-import re
-from pathlib import Path
+from collections.abc import Iterator
 
 import click
 from click.testing import CliRunner
 
 from bridge.cli.main import pbctl
 
-_HELP = re.compile(r"^(\$ pbctl ?([\w-]*) ?--help\n).*?^```$", re.MULTILINE | re.DOTALL)
+_INTRODUCTION = """# Help texts of all commands
+
+<!-- `make reference` writes this page, from bridge/cli -->
+
+`pbctl COMMAND --help` prints the same. [Read what commands print](../reference/commands.md) has examples with output.
+"""
 
 
-def command_pages(reference: Path) -> list[str]:
-    """Return the names of the pages below `reference`, also of a command whose page is yet to be written."""
-    written = [file.stem for file in (reference / "commands").glob("*.md")]
-    names = {*written, *pbctl.list_commands(click.Context(pbctl))}
-    return ["cli.md", *(f"commands/{name}.md" for name in sorted(names))]
+def help_page() -> str:
+    """Return the text of the page: a section with its help for each command, groups included."""
+    return _INTRODUCTION + "".join(_section(words) for words in _commands(pbctl, ()))
 
 
-def commands_page(file: Path) -> str:
-    """Return the text of a page with the current help of the commands that it shows; a new page has the help alone."""
-    name = file.stem
-    new = f"# pbctl {name}\n\n```console\n$ pbctl {name} --help\n```\n"
-    text = file.read_text(encoding="utf-8") if file.exists() else new
-    return _HELP.sub(lambda match: f"{match[1]}{_help(match[2])}\n```", text)
+def _commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    yield words
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in sorted(command.list_commands(context)):
+            part = command.get_command(context, name)
+            if part is not None and not part.hidden:
+                yield from _commands(part, (*words, name))
 
 
-def _help(name: str) -> str:
+def _section(words: tuple[str, ...]) -> str:
     # 100 columns, as in any wide terminal, without click's margin.
-    arguments = [name, "--help"] if name else ["--help"]
-    return CliRunner().invoke(pbctl, arguments, prog_name="pbctl", terminal_width=98).output.rstrip("\n")
+    answer = CliRunner().invoke(pbctl, [*words, "--help"], prog_name="pbctl", terminal_width=98)
+    name = " ".join(("pbctl", *words))
+    return f"\n## {name}\n\n```\n{answer.output.rstrip()}\n```\n"

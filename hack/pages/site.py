@@ -8,6 +8,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "contributing", "project"]
+UNLISTED = ["auditors", "appendix"]  # evidence and complete lists: linked, and found by the search
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
 _FETCHED = re.compile(
@@ -46,14 +47,18 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 
 def on_nav(nav: Any, **_: Any) -> Any:
-    """Sort the sections in the order in which readers need them."""
-    nav.items.sort(key=_rank)
+    """Sort the sections in the order in which readers need them, without those that are not read in order."""
+    nav.items = sorted((item for item in nav.items if _section(item) not in UNLISTED), key=_rank)
     return nav
 
 
 def _rank(item: Any) -> int:
+    return SECTIONS.index(_section(item))
+
+
+def _section(item: Any) -> str:
     page = item if item.is_page else next(_pages(item))
-    return SECTIONS.index(page.file.src_uri.partition("/")[0])
+    return str(page.file.src_uri.partition("/")[0])
 
 
 def _pages(item: Any) -> Any:

@@ -13,7 +13,7 @@ from hack.manifests.parts import CHART, ROOT, one, template
 
 pytestmark = pytest.mark.long
 
-PAGE = ROOT / "docs" / "how-to" / "configure.md"
+PAGE = ROOT / "docs" / "reference" / "settings.md"
 
 
 def test_it_reaches_each_pod_and_its_bridge(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hack.pages.made import PAGES, REFERENCE
+from hack.pages.made import DOCS, PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_in_step_with_the_code(name: str) -> None:
-    assert (REFERENCE / name).read_text(encoding="utf-8") == PAGES[name](), "`make reference` writes it again"
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "`make reference` writes it again"

@@ -1,4 +1,4 @@
-"""The API server shows a client certificate, set up exactly as docs/how-to/verify-the-api-server.md describes."""
+"""The API server shows a client certificate, set up exactly as docs/how-to/secure-an-installation.md describes."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ from tests.ports import free_port
 
 pytestmark = pytest.mark.long
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "verify-the-api-server.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "secure-an-installation.md"
 FOLDER = "/etc/kubernetes/policy-bridge"
 HOST = "policy-bridge.policy-bridge.svc"
 

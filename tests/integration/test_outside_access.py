@@ -109,7 +109,7 @@ async def test_threat_model_lists_every_builtin_of_opa(opa_path: Path) -> None:
     )
     output, _ = await process.communicate()
     builtins = {one["name"] for one in json.loads(output)["builtins"]}
-    page = (ROOT / "docs/explanation/threat-model.md").read_text()
+    page = (ROOT / "docs/auditors/threat-model.md").read_text()
     table = page.split("\n## Functions that Rego may call\n")[1].split("\n## ")[0]
     listed = re.findall(r"`([a-z0-9_.]+)`", "\n".join(row.split("|")[1] for row in table.splitlines() if "|" in row))
     assert sorted(listed) == sorted(builtins)

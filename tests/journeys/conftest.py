@@ -54,8 +54,8 @@ def reader(clone: Path, tmp_path: Path) -> Iterator[Reader]:
     environment = _environment({"HOME": str(tmp_path), "NO_COLOR": "1"})
     environment |= {"PATH": f"{tools}:{environment['PATH']}", "XDG_CACHE_HOME": str(Path.home() / ".cache")}
     made = Reader(clone, environment, tmp_path)
-    # The documented port may be another program's here.
-    made.replaced["8181"] = str(free_port())
+    # The documented ports may be other programs' here.
+    made.replaced |= {port: str(free_port()) for port in ("8181", "9443")}
     yield made
     made.kill()
 

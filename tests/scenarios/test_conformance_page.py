@@ -1,4 +1,4 @@
-"""docs/reference/conformance.md and constraint.md name scenarios and files that there are."""
+"""docs/auditors/conformance.md and constraint.md name scenarios and files that there are."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import yaml
 from tests.scenarios.cases import all_cases
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "conformance.md"
+PAGE = ROOT / "docs" / "auditors" / "conformance.md"
 CONSTRAINTS = ROOT / "docs" / "reference" / "constraint.md"
 NAMED = re.compile(r"\[(\w+)\](?![:(])")
 DEFINED = re.compile(r"^\[(\w+)\]: (\S+)$", re.MULTILINE)

@@ -13,7 +13,7 @@ PAGES = [*TOP, *sorted(DOCS.rglob("*.md"))]
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$", re.MULTILINE)
 PATH = re.compile(r"`((?:bridge|deploy|docs|examples|hack|rego|tests|\.ci|\.github)/[\w./-]*)`")
-DATA_PATHS = DOCS / "reference" / "rego.md"  # lists paths of OPA's data API
+DATA_PATHS = DOCS / "appendix" / "rego.md"  # lists paths of OPA's data API
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 

@@ -12,7 +12,7 @@ PAGES = ("many-opas", "replication", "threat-model")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_tests_that_the_page_names_exist(page: str) -> None:
     named: dict[str, set[str]] = {}
-    for row in (ROOT / "docs" / "explanation" / f"{page}.md").read_text().splitlines():
+    for row in (ROOT / "docs" / "auditors" / f"{page}.md").read_text().splitlines():
         file = ""
         for word in re.findall(r"`((?:tests/\S+\.py)|(?:test_\w+))`", row):
             if word.startswith("tests/"):

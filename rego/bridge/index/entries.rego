@@ -4,7 +4,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 
 # The links of an object in the form that the replicator writes at both ends: `{path, value}`, where the path is the
-# part of `data.index` with its keys. The object's own key completes it (docs/reference/documents.md).
+# part of `data.index` with its keys. The object's own key completes it (docs/appendix/documents.md).
 entries(obj) := entries_of(keys.of(obj), links(obj))
 
 # The same from an object's key and its links.
@@ -237,7 +237,7 @@ referrers(namespace) := {key |
 	not key in lookup.changed_keys
 } | object.get(_changed_entries, ["referrers", namespace, ""], set())
 
-# An object's own declarations are stored separately from those of other objects (docs/reference/documents.md).
+# An object's own declarations are stored separately from those of other objects (docs/appendix/documents.md).
 _declared_neighbors(direction, key) := {other | some other in data.index.own[direction][home][key]} | {other |
 	some others in data.index[direction][home][key][_]
 	some other in others

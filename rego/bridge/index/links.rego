@@ -7,7 +7,7 @@ import data.bridge.lib.levels
 # title: Index
 # description: |
 #   The declarations of one object, each once: `{above, below, served, claims, extended, members, targets, classes,
-#   selectors, oversized, facts}` (docs/reference/documents.md); a field without values is absent. A function of the
+#   selectors, oversized, facts}` (docs/appendix/documents.md); a field without values is absent. A function of the
 #   object only: queries decide whether a link counts. `entries` has the same in the form for the replicator. An
 #   initial sync computes the links of every object: OPA evaluates functions of shared values once for a query.
 links(obj) := links_of_type(keys.type(obj.apiVersion, obj.kind), obj)

@@ -152,7 +152,7 @@ stored_index(objects) := object.union_n([nested |
 	nested := _nested(_place(entry.path, keys.of(obj)), entry.value)
 ])
 
-# As docs/reference/documents.md has it.
+# As docs/appendix/documents.md has it.
 _place([part, declarer], declarer) := ["own", part, keys.home(declarer), declarer] if part in {"children", "parents"}
 
 _place([part, key], declarer) := [part, keys.home(key), key, keys.home(declarer), declarer] if {

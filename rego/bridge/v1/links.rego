@@ -92,7 +92,7 @@ resource_versions := {group: {kind: {namespace: {name: version |
 # entrypoint: true
 index_sizes := {part: _entries(part) | data.index[part]}
 
-# The depth of the parts: docs/reference/documents.md, `data.index`.
+# The depth of the parts: docs/appendix/documents.md, `data.index`.
 _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"children", "parents", "claims", "selectors"}
 _entries("served") := count([1 | _ = data.index.served[_][_][_][_][_]])
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
