@@ -4,7 +4,6 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
-from hack.pages.commands import help_page
 from hack.pages.crds import crds_page
 from hack.pages.logs import logs_page
 from hack.pages.metrics import metrics_page
@@ -27,10 +26,7 @@ def _updated(name: str) -> str:
     return _UPDATES[name]((DOCS / name).read_text(encoding="utf-8"))
 
 
-PAGES: dict[str, Callable[[], str]] = {
-    "appendix/help.md": help_page,
-    **{name: functools.partial(_updated, name) for name in _UPDATES},
-}
+PAGES: dict[str, Callable[[], str]] = {name: functools.partial(_updated, name) for name in _UPDATES}
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from tests.e2e.conftest import ROOT, Run
 IMAGES = ROOT / "docs" / "images"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The marker in a page that a picture was generated.
-MADE = re.compile(r"^\$ bridge (graph .*?) >(docs/images/\S+\.svg)", re.MULTILINE)
+MADE = re.compile(r"^\$ pbctl (graph .*?) >(docs/images/\S+\.svg)", re.MULTILINE)
 COMMANDS = {made[2]: (page, made[1]) for page in PAGES for made in MADE.finditer(page.read_text())}
 
 
