@@ -19,6 +19,7 @@ import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from bridge.admission.review import (
+    OURS,
     AdmissionVerdict,
     ReviewError,
     ReviewRequest,
@@ -136,7 +137,18 @@ async def _retried(attempt: Callable[[], Awaitable[T]], until: float) -> T:
 
     Raises the Undecided of the last one.
     """
+    try:
+        return await attempt()
+    except _Failed as error:
+        failed: _Failed | None = error  # only retries need the machinery, which costs as much as the query
     clock = asyncio.get_running_loop().time
+
+    async def attempt_again() -> T:
+        nonlocal failed
+        if failed:
+            error, failed = failed, None
+            raise error
+        return await attempt()
 
     def wait(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
@@ -151,7 +163,7 @@ async def _retried(attempt: Callable[[], Awaitable[T]], until: float) -> T:
         reraise=True,
     )
     try:
-        return await attempts(attempt)
+        return await attempts(attempt_again)
     except _Failed as error:
         raise error.why from None
 
@@ -172,7 +184,6 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 Complete = Callable[[msgspec.Raw, Any, float], Awaitable[Any]]
-OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
 JudgeModules = Callable[[msgspec.Raw, float], Awaitable[Decision]]
 MODULES = "modules"  # the name of the decision about a change of modules
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
@@ -244,6 +255,7 @@ class Admission:
     `counted` counts. `dependents` returns the objects whose modules do not compile without those of another one, each
     with the reason; None for an object without modules in OPA. `judge_modules` returns the decision of guardrails about
     a request that changes modules, in a number of seconds. ConfigMaps of `policy_namespaces` (`*` is any) have modules.
+    `concerned` returns whether the rules may find something about a request; they are queried for no other one.
     """
 
     placement: Question | None
@@ -255,6 +267,7 @@ class Admission:
     dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
     judge_modules: JudgeModules | None = None
     policy_namespaces: Collection[str] = ()
+    concerned: Callable[[ReviewRequest], bool] = lambda _: True
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
         """Answer an AdmissionReview. Raises ReviewError for an invalid one.
@@ -304,13 +317,15 @@ class Admission:
         changed = await self._review_modules(request, budget)
         if changed is not None:  # nothing else may keep users from changing a policy
             return {MODULES: changed}
-        if placement is None or not self._is_placed(placement, request):
-            return {rules.name: await _query_one(rules, request.request, patience, budget)}
-        asked = request.review if placement.asks_with_review else request.subject
-        placed, ruled = await asyncio.gather(
-            _query_one(placement, asked, patience, budget), _query_one(rules, request.request, patience, budget)
-        )
-        return {placement.name: placed, rules.name: ruled}
+        asked: dict[str, Awaitable[_Response]] = {}
+        if placement is not None and self._is_placed(placement, request):
+            given = request.review if placement.asks_with_review else request.subject
+            asked[placement.name] = _query_one(placement, given, patience, budget)
+        if self.concerned(request):
+            asked[rules.name] = _query_one(rules, request.request, patience, budget)
+        if len(asked) > 1:
+            return dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
+        return {name: await answer for name, answer in asked.items()}
 
     async def _review_modules(self, request: ReviewRequest, budget: float) -> _Response | None:
         """Return the decision about a change of modules; None for another request."""

@@ -33,6 +33,7 @@ API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 _LONGEST_UID = 253  # characters; the API server's has 36, and every response repeats it
 _LONGEST_SHOWN = 1024  # characters of a name in errors and the log
+OURS = "policybridge.io"  # the group of the bridge's own resources, which no policy may block
 MUTATING_PATH = "/admission"
 VALIDATING_PATH = "/validation"
 
@@ -111,7 +112,8 @@ class ReviewRequest:
     """One request: its AdmissionRequest `request` and the whole `review` as JSON text, and its object, the `subject`.
 
     The subject is the new object, or for a DELETE the old one. `annotations` are the subject's, None if it has none;
-    `patched` means that the response may change the object. `flaw` is the reason why no decision is possible; empty if
+    `patched` means that the response may change the object. `has_another_object` means that it is about a
+    subresource, or a Binding, of another object. `flaw` is the reason why no decision is possible; empty if
     one is.
     """
 
@@ -135,6 +137,7 @@ class ReviewRequest:
         scales = bool(about.sub_resource) and (about.kind.group, about.kind.kind) == ("autoscaling", "Scale")
         reports = about.operation == "UPDATE" and about.sub_resource in {"status", "finalize"}
         self.is_beside_object = scales or binds or reports
+        self.has_another_object = bool(about.sub_resource) or binds
         self.name = metadata.name or about.name or metadata.generate_name
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
@@ -150,9 +153,14 @@ class ReviewRequest:
         """Return the object's API group, empty for the core group."""
         return self._kind.group or ""
 
+    @property
+    def type_id(self) -> str:
+        """Return the object's type, `<group>/<Kind>`."""
+        return f"{self._kind.group or CORE}/{self._kind.kind}"
+
     def deletes_of_the_hierarchy(self, policy_kinds: Collection[str]) -> bool:
         """Return whether it deletes what policies are at, or what takes them along: only guardrails decide about it."""
-        kind = f"{self.group or 'core'}/{self._kind.kind}"
+        kind = self.type_id
         return self.operation == "DELETE" and (
             self.group in {GATEWAY_API, "apiextensions.k8s.io"}
             or kind in {"core/Namespace", "core/Service"}
@@ -181,7 +189,7 @@ class ReviewRequest:
     @property
     def key(self) -> str:
         """Return the object's key."""
-        return f"{self._kind.group or 'core'}/{self._kind.kind}/{self.namespace or '-'}/{self.name or '-'}"
+        return f"{self.type_id}/{self.namespace or '-'}/{self.name or '-'}"
 
     @property
     def reference(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from bridge.admission.concerned import Concerned
 from bridge.admission.guardrails import JudgeChange
 from bridge.files import rego_root
 from bridge.http.bundles import Bundles
@@ -119,6 +120,7 @@ class Parts:
     reports: ViolationReports
     placement: Placement
     webhook: Webhook | None
+    concerned: Concerned
     publishing: Publishing | None
     own_opa: ManagedOpa | None
 
@@ -135,7 +137,7 @@ class Parts:
         if self.own_opa:
             runs.append(functools.partial(keep_running, self.own_opa, self.replicator.doubt))
         if self.webhook:
-            runs.append(self.webhook.run)
+            runs += [self.webhook.run, self.concerned.run]
         if self.publishing:
             runs.append(self.publishing.run)
         return runs
@@ -235,6 +237,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     budget = Budget(settings.status_writes_per_second, BURST)
     replicated = None if settings.manifests else (*ALWAYS, *_configured_types(settings))
     audit = Audit(opa, store.sink, budget, lambda: replicated)
+    concerned = Concerned(opa, lambda: replicator.unready)
     return Parts(
         opa=opa,
         store=store,
@@ -252,7 +255,8 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
             record_nothing if settings.manifests else store.record,  # for a folder the log has it already
             settings.placement_most_patches,
         ),
-        webhook=_make_webhook(settings, store, access, loading, replicator, judge),
+        webhook=_make_webhook(settings, store, access, loading, replicator, judge, concerned),
+        concerned=concerned,
         publishing=Publishing(settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
         if settings.publish
         else None,
@@ -266,6 +270,7 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     bundles.modules.on_fresh_start(replicator.doubt)
     bundles.modules.before_first_bundle(parts.loading.loader.inspect)
     parts.loading.loader.before_rules_change(replicator.rules_change)
+    replicator.listen(parts.concerned.note)
     replicator.listen(parts.remediator.note)
     replicator.listen(parts.audit.note)
     replicator.listen(parts.reports.list_again, CRD)
@@ -352,6 +357,7 @@ def _make_webhook(
     loading: PolicyLoading,
     replicator: Replicator,
     judge: JudgeChange,
+    concerned: Concerned,
 ) -> Webhook | None:
     if settings.webhook_listen is None:
         return None
@@ -360,7 +366,7 @@ def _make_webhook(
         return _admission_document(webhook.settings)  # a reload may have changed it
 
     policies = policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds, document)
-    webhook = Webhook(settings, access, policies, store.record, judge, store.cluster)
+    webhook = Webhook(settings, access, policies, store.record, judge, store.cluster, concerned)
     return webhook
 
 

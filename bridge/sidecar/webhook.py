@@ -27,7 +27,7 @@ from bridge.admission.admission import (
 )
 from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.guardrails import JudgeChange, judge_alone, judge_change, judge_rest
-from bridge.admission.review import Terms
+from bridge.admission.review import ReviewRequest, Terms
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import GATE, ServeError, serving, token_of
 from bridge.http.reviews import make_app
@@ -74,8 +74,8 @@ class Policies:
 class Webhook:
     """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge syncs.
 
-    `judge` judges requests that change how policies act. `counted` counts the API server's requests; `gate`, once it
-    listens, has the connections.
+    `judge` judges requests that change how policies act. `concerned` returns whether the rules may decide about a
+    request. `counted` counts the API server's requests; `gate`, once it listens, has the connections.
     """
 
     settings: Settings
@@ -84,6 +84,7 @@ class Webhook:
     record: Record
     judge: JudgeChange
     cluster: FencedClient | None = None
+    concerned: Callable[[ReviewRequest], bool] = lambda _: True
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
     gate: Gate | None = field(default=None, init=False)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
@@ -248,6 +249,7 @@ class Webhook:
                 dependents,
                 _judging_modules(own, self.judge),
                 frozenset(settings.policy_namespaces),
+                self.concerned,
             )
 
     def _policies_exist(self) -> bool:

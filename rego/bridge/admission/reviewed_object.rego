@@ -70,8 +70,9 @@ _bound_pod := pod if {
 # METADATA
 # description: |
 #   The rules may find something about the request: while a Constraint exists, about any; otherwise about a written
-#   policy, about what describes policies, and about the object behind a subresource or a Binding.
-may_concern if data.objects["policybridge.io"].Constraint["-"]
+#   policy, about what describes policies, and about the object behind a subresource or a Binding. The webhook leaves out
+#   the query for other requests by `concerned`.
+may_concern if _constraint_exists
 
 may_concern if object.get(input, "subResource", "") != ""
 
@@ -85,6 +86,11 @@ may_concern if {
 	input.operation != "DELETE"
 	kinds.get(concat("/", [keys.group_name(input.kind.group), input.kind.kind]))
 }
+
+_constraint_exists if data.objects["policybridge.io"].Constraint["-"]
+
+# The types of objects whose writing may concern the rules, and whether requests of each other type may.
+concerned := {"every": {true | _constraint_exists} == {true}, "types": kinds.names}
 
 # The update for a request to the subresource `scale`: the stored scaled object with the new number of replicas.
 # Undefined for other requests, and if the object is not stored.

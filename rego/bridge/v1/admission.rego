@@ -25,6 +25,13 @@ admission := queries.error("InvalidInput", "the input must be an AdmissionReques
 
 # METADATA
 # description: |
+#   The requests that `admission` may find something about, `{every, types}`: those of `types`, of other types only with
+#   `every`. Requests for a subresource, for a Binding and for the bridge's own resources always are among them.
+# entrypoint: true
+concerned := {"every": deciding.concerned.every, "types": sort(deciding.concerned.types)}
+
+# METADATA
+# description: |
 #   The same decision on a `request` without the effects of a policy, and with the result of guardrails that were judged
 #   alone (`introduced`, `unjudged`). Both depend on other objects, on which a module of an admin may fail or take long: the
 #   webhook queries this decision then, so that no object of a user denies requests of others.

@@ -237,3 +237,18 @@ test_the_rules_are_not_evaluated_for_an_object_that_they_cannot_concern if {
 	_is_asked(object.union(_config_map, {"kind": {"kind": "Binding"}}), testing.world)
 	_is_asked(object.union(_config_map, {"kind": {"group": "policybridge.io", "kind": "Constraint"}}), testing.world)
 }
+
+_concerned_in(objects) := found if {
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.concerned with data.objects as stored with data.kinds as kinds_there
+}
+
+test_requests_of_policy_kinds_concern_the_rules_and_any_other_while_a_constraint_exists if {
+	constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "c"), {"policy": "a"})
+	alone := _concerned_in(testing.world)
+	alone.every == false
+	"example.com/ColorPolicy" in alone.types
+	not "core/ConfigMap" in alone.types
+	_concerned_in(array.concat(testing.world, [constraint])).every == true
+}
