@@ -1,4 +1,4 @@
-"""docs/auditors/conformance.md and constraint.md name scenarios and files that there are."""
+"""docs/auditors/conformance.md and constraints.md name scenarios and files that there are."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.scenarios.cases import all_cases
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "auditors" / "conformance.md"
-CONSTRAINTS = ROOT / "docs" / "reference" / "constraint.md"
+CONSTRAINTS = ROOT / "docs" / "auditors" / "constraints.md"
 NAMED = re.compile(r"\[(\w+)\](?![:(])")
 DEFINED = re.compile(r"^\[(\w+)\]: (\S+)$", re.MULTILINE)
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
