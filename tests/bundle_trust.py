@@ -9,7 +9,7 @@ from bridge.opa.credentials import BundleCredentials, default_folder, kept_crede
 
 
 def shared_credentials() -> BundleCredentials:
-    """Those that `pbctl run --opa` and `pbctl opa-config` of this run of the tests have."""
+    """Those that `pbctl run --opa` and `pbctl admin opa-config` of this run of the tests have."""
     return kept_credentials(default_folder())
 
 

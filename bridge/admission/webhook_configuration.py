@@ -345,7 +345,7 @@ class Keeper:
         what = f"{which.kind} {self.name}"
         match error:
             case NotFound():
-                why = f"{what} does not exist: apply what `pbctl webhook-config` prints"
+                why = f"{what} does not exist: apply what `pbctl admin webhook-config` prints"
             case Forbidden():
                 why = f"{what}: grant the bridge's role get and patch on {which.plural}.{GROUP} ({error.message})"
             case Invalid():

@@ -1,4 +1,4 @@
-"""`pbctl analyze`: the effects of changed manifests."""
+"""`pbctl analyze`: the effects of changed manifests, and of deleted objects."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.command import command, option
-from bridge.cli.impact import differences_table
+from bridge.cli.differences import differences_table
 from bridge.cli.notation import Place, Position
-from bridge.cli.options import EVERY_SOURCE, SCHEMAS, completing, output_option, source_namespace_option
+from bridge.cli.options import (
+    EVERY_SOURCE,
+    SCHEMAS,
+    completing,
+    namespace_option,
+    output_option,
+    source_namespace_option,
+    words,
+)
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import known, problems_table
 from bridge.cli.reading import COMMON, INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
@@ -28,16 +36,25 @@ if TYPE_CHECKING:
 _FOUND = 1  # exit code if problems are introduced
 
 
+_OPTIONS = (  # of the command and of its former name
+    namespace_option("-n", "--namespace", about="The namespace of a deleted OBJECT without one."),
+    source_namespace_option(EVERY_SOURCE),
+    SCHEMAS,
+    *SOURCE,
+    output_option("table", "wide", "json", "yaml", *FORMATS),
+)
+
+
 @command(
-    "Show the effects of applying manifests",
+    "Show the effects of applying or deleting objects",
     click.Argument(["named"], metavar="[FILE]...", nargs=-1),
     option(
         "-f",
         "--filename",
         "files",
-        metavar="FILE",
+        metavar="FILE|URL",
         multiple=True,
-        help="Manifests to apply: a file, a folder with all its files, or - for standard input. Repeatable.",
+        help="Manifests to apply: a file, a folder with all its files, a URL, or - for standard input. Repeatable.",
     ),
     option(
         "--delete",
@@ -45,18 +62,15 @@ _FOUND = 1  # exit code if problems are introduced
         metavar="OBJECT",
         multiple=True,
         shell_complete=completing("objects"),
-        help="Object to delete: KIND/NAMESPACE/NAME.",
+        help="Object to delete: KIND/NAMESPACE/NAME, or [NAMESPACE/]NAME of a policy. Repeatable.",
     ),
     option(
         "--base",
         metavar="COMMIT",
         help="Compare with FILE at this commit of its Git repository, deletions included.",
     ),
-    source_namespace_option(EVERY_SOURCE),
-    SCHEMAS,
     option("--prune", is_flag=True, help="With --manifests: delete the objects that FILE lacks."),
-    *SOURCE,
-    output_option("table", "wide", "json", "yaml", *FORMATS),
+    *_OPTIONS,
 )
 def analyze(**options: Any) -> int:
     """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
@@ -78,8 +92,24 @@ def analyze(**options: Any) -> int:
         # Print a comment for a pull request (or sarif, junit)
         pbctl analyze deploy/ --base origin/main -o markdown
         # Show the effects of deleting a policy
-        pbctl analyze --delete colorpolicy/infra/brand --manifests deploy/
+        pbctl analyze --delete colorpolicy/infra/brand --manifests examples/shop
     """
+    return _analyze(options)
+
+
+@command("Show the effects of deleting a policy", words("POLICY", "policies", required=True), *_OPTIONS)
+def impact(words: tuple[str, ...], **options: Any) -> int:
+    """Show the effects of deleting a policy: the former name of `analyze --delete`.
+
+    Examples:
+        # Show the effects of deleting a policy
+        pbctl analyze --delete colorpolicy/infra/brand --manifests examples/shop
+    """
+    deleted = [f"{words[0]}/{name}" for name in words[1:]] or words
+    return _analyze({**options, "files": (), "named": (), "deleted": deleted, "base": None, "prune": False})
+
+
+def _analyze(options: dict[str, Any]) -> int:
     base: str | None = options["base"]
     asked = asked_for(options, reads_commit=base is not None)
     files, prune = (*asked.more["files"], *asked.more["named"]), asked.more["prune"]
@@ -136,7 +166,7 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
     applied = read_applied(files, [*([] if prune else await held_crds(engine)), *crds])
     if files and not applied.objects and not applied.problems and asked.more["base"] is None:
         raise CommandError(f"no objects in {', '.join(files)}")
-    going = await deleted_keys(engine, deleted)
+    going = await deleted_keys(engine, deleted, asked.namespace)
     if prune:
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
     change = await plan_change(engine, applied.objects, going, whole=prune, crds=crds)

@@ -6,7 +6,7 @@
 
         Examples:
             # A token for the web page
-            pbctl token >token
+            pbctl admin token >token
         \"\"\"
 
 A command that reads a cluster, manifests or an OPA is declared by `bridge.cli.read_commands.read_command`.
@@ -41,6 +41,9 @@ class Command(click.Command):
                 typed = line.replace(f"{NAME} {self.name} ", f"{NAME} {ctx.info_name} ", 1)  # its name may be an alias
                 formatter.write(f"  # {about}\n  {typed.replace(NAME, called_by, 1)}\n")
         super().format_options(ctx, formatter)
+        if shared := [one.usage(ctx) for one in self.get_params(ctx) if isinstance(one, SharedOption)]:
+            with formatter.section(f"Source of the objects (`{called_by} options` explains it)"):
+                formatter.write_text(", ".join(shared))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; `--manifests a.yaml b.yaml`, as a shell expands `*.yaml`, means both files.
@@ -111,6 +114,24 @@ def command(
 def option(*names: str, **attributes: Any) -> click.Option:
     """Return an option."""
     return click.Option(names, **attributes)
+
+
+class SharedOption(click.Option):
+    """An option of many commands, which `pbctl options` explains: the help of a command only names it."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:  # noqa: ARG002 - the library's signature
+        """Return None: no entry of its own in the help of a command."""
+        return None
+
+    def record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return how it is written, and its explanation."""
+        found = super().get_help_record(ctx)
+        assert found is not None  # noqa: S101 - it is not hidden
+        return found
+
+    def usage(self, ctx: click.Context) -> str:
+        """Return how it is written."""
+        return self.record(ctx)[0]
 
 
 # `run_command` reads it from the command line.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.command import command, option
-from bridge.cli.impact import differences_table
+from bridge.cli.differences import differences_table
 from bridge.cli.notation import Entry
 from bridge.cli.options import ONLY_KIND, kind_option, namespace_options, output_option
 from bridge.cli.output import print_document

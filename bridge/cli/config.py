@@ -1,4 +1,4 @@
-"""`pbctl config`: check settings, show them with their origins, and print their schema for editors."""
+"""`pbctl admin config`: check settings, show them with their origins, and print their schema for editors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _config() -> None:
 
     Examples:
         # Check a file before a bridge uses it
-        pbctl config check bridge.yaml
+        pbctl admin config check bridge.yaml
         # Show the settings of `pbctl run --config bridge.yaml` in this environment
-        pbctl config show --config bridge.yaml
+        pbctl admin config show --config bridge.yaml
         # Also show the origin of each value
-        pbctl config show --config bridge.yaml --origin
+        pbctl admin config show --config bridge.yaml --origin
         # Print a schema for completion in editors
-        pbctl config schema >bridge.schema.json
+        pbctl admin config schema >bridge.schema.json
     """
 
 
@@ -50,12 +50,12 @@ def check(files: tuple[Path, ...], named: tuple[Path, ...]) -> int:
 
     Examples:
         # Check a file before a bridge uses it
-        pbctl config check bridge.yaml
+        pbctl admin config check bridge.yaml
     """
     from bridge.settings.loading import SettingsError, load_settings
 
     if not files and not named:
-        raise click.UsageError("give a settings file: `pbctl config check FILE`")
+        raise click.UsageError("give a settings file: `pbctl admin config check FILE`")
     _warn_of_unknown_variables()
     wrong = False
     for file in (*files, *named):
@@ -84,9 +84,9 @@ def show(config: Path | None, output: str | None, *, origin: bool) -> None:
 
     Examples:
         # Show the settings of `pbctl run --config bridge.yaml` in this environment
-        pbctl config show --config bridge.yaml
+        pbctl admin config show --config bridge.yaml
         # Also show the origin of each value
-        pbctl config show --config bridge.yaml --origin
+        pbctl admin config show --config bridge.yaml --origin
     """
     from bridge.settings.loading import load
 
@@ -106,7 +106,7 @@ def schema() -> None:
 
     Examples:
         # Print a schema for completion in editors
-        pbctl config schema >bridge.schema.json
+        pbctl admin config schema >bridge.schema.json
     """
     from bridge.settings.model import settings_schema
 

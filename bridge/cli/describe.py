@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bridge.cli.differences import impact_tables
 from bridge.cli.effective import effective_table
-from bridge.cli.impact import impact_tables
 from bridge.cli.notation import Entry, brief, name_of, namespace_cell
 from bridge.cli.options import namespace_options, words
 from bridge.cli.output import Answer, to_yaml
@@ -51,10 +52,10 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
         # Describe two policies of any kind
         pbctl describe policy brand accessibility -n infra --manifests examples/shop
     """
-    from bridge.queries.asking import some_targets
+    from bridge.queries.asking import some_targets, target_keys
     from bridge.queries.description import describe as described
 
-    keys = await some_targets(engine.opa, asked.words, asked.namespace)
+    keys = await some_targets(engine.opa, asked.words, asked.namespace, partial(target_keys, with_policies=True))
     every = [await described(engine, key) for key in keys]
     found = [replace(one, problems=known(engine, one.problems)) for one in every]
     documents = [one.document() for one in found]

@@ -147,7 +147,7 @@ async def _opa(source: Input) -> Check:
                 missing_view = await opa.missing_view()
             revision = (await opa.answer(f"{QUERIES}/types", {})).revision
     except OpaError as error:
-        fix = "start it with the configuration that `pbctl opa-config` prints, and `pbctl run --opa` beside it"
+        fix = "start it with the configuration that `pbctl admin opa-config` prints, and `pbctl run --opa` beside it"
         return Check("opa server", "missing", str(error), why, fix)
     policies = sum(about["policy"] for about in kinds.values())
     found = f"{url}: modules {revision or 'of no bundle'}, {policies} active policy kinds"
@@ -183,7 +183,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
             if refused := [one.what for one in await find_missing_access(client, always_read("list"))]:
                 found = f"{client.server}: {version}; no permission to list {', '.join(refused)}"
-                fix = "grant list and watch on them in all namespaces: `pbctl rbac` prints the roles"
+                fix = "grant list and watch on them in all namespaces: `pbctl admin rbac` prints the roles"
                 return Check("api server", "missing", found, why, fix)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:

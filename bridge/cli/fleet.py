@@ -1,4 +1,4 @@
-"""`pbctl fleet`: the OPAs that get views from a bridge."""
+"""`pbctl admin fleet`: the OPAs that get views from a bridge."""
 
 import http.client
 import json
@@ -29,7 +29,7 @@ def _fleet() -> None:
 
     Examples:
         # On the machine of the bridge
-        pbctl fleet status
+        pbctl admin fleet status
     """
 
 
@@ -56,14 +56,14 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
     """Show the views that a bridge publishes, and of each OPA that reports to it the revision, the lag and the error.
 
     The bridge knows the OPAs that have reported in the last hour, since its start, with the configuration of
-    `pbctl opa-config --view`.
+    `pbctl admin opa-config --view`.
     The exit code is 1 if a view is not published, built or stored at a destination, or an OPA has an error.
 
     Examples:
         # On the machine of the bridge
-        pbctl fleet status
+        pbctl admin fleet status
         # On another one, with a copy of the folder
-        pbctl fleet status --bridge-url https://hub.example.com:8484 --publish-credentials hub --ca-file ca.pem
+        pbctl admin fleet status --bridge-url https://hub.example.com:8484 --publish-credentials hub --ca-file ca.pem
     """
     found = _read(bridge_url, publish_credentials, ca_file)
     if output == "table":

@@ -68,11 +68,11 @@ def webhook_config(
 
     Examples:
         # For every object, with the Service of the settings
-        pbctl webhook-config | kubectl apply -f -
+        pbctl admin webhook-config | kubectl apply -f -
         # For Deployments and one policy kind only
-        pbctl webhook-config --resource deployments.apps --resource colorpolicies.example.com
+        pbctl admin webhook-config --resource deployments.apps --resource colorpolicies.example.com
         # For a bridge outside the cluster
-        pbctl webhook-config --url https://10.0.0.7:8443/admission
+        pbctl admin webhook-config --url https://10.0.0.7:8443/admission
     """
     from bridge.admission.webhook_configuration import (
         KINDS,
@@ -182,27 +182,27 @@ def opa_config(
 
     Examples:
         # Start an OPA next to the bridge
-        pbctl opa-config >opa.yaml && opa run --server --config-file=opa.yaml
+        pbctl admin opa-config >opa.yaml && opa run --server --config-file=opa.yaml
         # Then start the bridge that writes to it
         pbctl run --opa http://127.0.0.1:8181
         # For containers that share a folder
-        pbctl opa-config --bundle-credentials /run/policy-bridge/bundle
+        pbctl admin opa-config --bundle-credentials /run/policy-bridge/bundle
         # For a bridge on another host
-        pbctl opa-config --bridge-url http://policy-bridge:8282
+        pbctl admin opa-config --bridge-url http://policy-bridge:8282
         # For an OPA that requires tokens: its configuration,
-        pbctl opa-config --authorization >opa.yaml
+        pbctl admin opa-config --authorization >opa.yaml
         # its authorization policy,
-        pbctl opa-config --show policy >authz.rego
+        pbctl admin opa-config --show policy >authz.rego
         # and the command that starts it
-        pbctl opa-config --show command
+        pbctl admin opa-config --show command
         # For one of many OPAs that get a view of `pbctl run --publish`
-        pbctl opa-config --view infra.public --bridge-url https://hub.example.com:8484
+        pbctl admin opa-config --view infra.public --bridge-url https://hub.example.com:8484
         # The command that starts it
-        pbctl opa-config --view infra.public --show command
+        pbctl admin opa-config --view infra.public --show command
         # For one that gets it from object storage
-        pbctl opa-config --view infra.public --from s3://fleet/east
+        pbctl admin opa-config --view infra.public --from s3://fleet/east
         # For one that has the data of two clusters
-        pbctl opa-config --view federation --from s3://fleet/east --cluster east=s3://fleet/east --cluster west=s3://fleet/west
+        pbctl admin opa-config --view federation --from s3://fleet/east --cluster east=s3://fleet/east --cluster west=s3://fleet/west
     """
     if show != "config":
         print(_policy(of_edge=bool(view)) if show == "policy" else _command(of_edge=bool(view)))
@@ -298,9 +298,9 @@ def token() -> None:
 
     Examples:
         # A token for the web page
-        pbctl token >token && pbctl run --listen 0.0.0.0:8282 --web-token-file token
+        pbctl admin token >token && pbctl run --listen 0.0.0.0:8282 --web-token-file token
         # Store a token as a Secret
-        kubectl create secret generic web-token --from-literal=token="$(pbctl token)"
+        kubectl create secret generic web-token --from-literal=token="$(pbctl admin token)"
     """
     print(secrets.token_urlsafe(32))
 
@@ -312,12 +312,12 @@ def token() -> None:
 def credentials(folder: Path) -> None:
     """Create the secrets with which an OPA fetches and verifies the bridge's bundles, if FOLDER does not exist yet.
 
-    FOLDER then has the files token, signing-key.pem and verification-key.pem. `pbctl run` and `pbctl opa-config`
+    FOLDER then has the files token, signing-key.pem and verification-key.pem. `pbctl run` and `pbctl admin opa-config`
     create them too; use this command in a container that runs before both.
 
     Examples:
         # Secrets for a bridge and an OPA that share a folder
-        pbctl credentials /run/policy-bridge/bundle
+        pbctl admin credentials /run/policy-bridge/bundle
     """
     from bridge.opa.credentials import kept_credentials
 
@@ -331,7 +331,7 @@ def crds() -> None:
 
     Examples:
         # Install the CRDs in a cluster
-        pbctl crds | kubectl apply -f -
+        pbctl admin crds | kubectl apply -f -
     """
     from bridge.files import crds_root
 

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,45 +21,80 @@ from bridge.model.text import plain
 
 _INTERRUPTED = 130  # the shell's exit code for a program that SIGINT ended
 _BROKEN_PIPE = 141  # the shell's exit code for a program that SIGPIPE ended
-# The commands by the heading of the help; each is in the module with its name, except those of _MODULES.
-_SECTIONS = {
-    "Ask": ("effective", "explain", "request", "describe", "get", "tree", "graph"),
-    "Review": ("analyze", "impact", "compare", "test", "problems", "violations", "status", "placement", "reasons"),
-    "Run": ("run", "fleet", "doctor", "uninstall-status"),
-    "Set up": (
-        *("init", "crds", "rbac", "config", "opa-config", "webhook-config"),
-        *("credentials", "token", "completion", "version"),
-    ),
+_Sections = Mapping[str, Sequence[str]]  # names of commands by the heading of a help
+
+_COMMANDS: _Sections = {
+    "Find out": ("effective", "explain", "request", "get", "graph"),
+    "Check": ("problems", "analyze", "doctor"),
+    "Operate": ("run", "admin"),
 }
-_MODULES = dict.fromkeys(("crds", "opa-config", "webhook-config", "credentials", "token"), "installation")
-_COMMANDS = [name for names in _SECTIONS.values() for name in names]
-_ALIASES = {"diff": "analyze"}  # kubectl's name for it
+_MORE = ("describe", "tree", "status", "compare", "test", "init", "reasons", "options", "completion", "version")
+_ADMIN: _Sections = {
+    "Set up": ("crds", "rbac", "config", "opa-config", "webhook-config", "credentials", "token"),
+    "Operate": ("fleet", "placement", "uninstall-status"),
+}
+# Names that no help lists: kubectl's name for `analyze`, and former ones.
+_HIDDEN = ("diff", "impact", "violations", *(name for names in _ADMIN.values() for name in names))
+# The modules of commands whose module has not their name.
+_MODULES = {
+    **dict.fromkeys(("crds", "opa-config", "webhook-config", "credentials", "token"), "installation"),
+    "impact": "analyze",
+    "violations": "problems",
+    "options": "source",
+}
 
 
-class _Root(Group):
-    """A group that imports a command's module when the command is named: each has libraries that others do not need."""
+class _LazyGroup(Group):
+    """A group that imports a command's module when the command is named: each has libraries that others do not need.
+
+    `sections` are its commands by their heading in the help, `more` those that only the help of all commands lists,
+    `hidden` those that none lists.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        sections: _Sections,
+        *,
+        more: Sequence[str] = (),
+        hidden: Sequence[str] = (),
+        params: Sequence[click.Parameter] = (),
+        **attributes: Any,
+    ) -> None:
+        self._sections, self._more = sections, more
+        self._listed = [*(name for names in sections.values() for name in names), *more]
+        known = dict.fromkeys((*self._listed, *hidden), click.Command(None))  # the names that an error suggests
+        super().__init__(name, commands=known, params=[*params, DEBUG], **attributes)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the library's signature
-        """Return the commands' names, without aliases."""
-        return _COMMANDS
+        """Return the commands' names, without hidden ones."""
+        return self._listed
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - the library's
-        """Return the command with a name or an alias, None for an unknown name."""
-        name = _ALIASES.get(cmd_name, cmd_name)
-        if name not in _COMMANDS:
+        """Return the command with a name, None for an unknown name."""
+        if cmd_name not in self.commands:
             return None
-        attribute = name.replace("-", "_")
-        module = importlib.import_module(f"bridge.cli.{_MODULES.get(name, attribute)}")
-        command: click.Command = getattr(module, attribute)
+        if cmd_name == admin.name:
+            return admin
+        name = "analyze" if cmd_name == "diff" else cmd_name
+        module = importlib.import_module(f"bridge.cli.{_MODULES.get(name, name.replace('-', '_'))}")
+        command: click.Command = getattr(module, name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under their headings, all in one column."""
-        width = max(map(len, _COMMANDS))
-        for heading, names in _SECTIONS.items():
-            commands = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+        """Write the commands under their headings, all in one column; the others below, by their names alone."""
+        every = ctx.meta.get(_EVERY, False)
+        sections = {**self._sections, **({"More": self._more, "Admin": admin.list_commands(ctx)} if every else {})}
+        width = max(len(name) for names in sections.values() for name in names)
+        for heading, names in sections.items():
+            group = admin if heading == "Admin" else self
+            commands = [(name, command) for name in names if (command := group.get_command(ctx, name))]
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(width), command.get_short_help_str(60)) for name, command in commands])
+        if self._more and not every:
+            formatter.write_paragraph()
+            called_by = ctx.find_root().info_name
+            formatter.write_text(f"More: {', '.join(self._more)}. `{called_by} help --all` describes all commands.")
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C ends it without output."""
@@ -75,6 +110,14 @@ def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
+def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_EVERY] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_EVERY = "bridge.cli.main.every"  # in a context's `meta`: the help lists every command
 _VERSION = option(
     "--version",
     is_flag=True,
@@ -83,6 +126,7 @@ _VERSION = option(
     callback=_show_version,
     help="Show the versions of the bridge, its Rego, Python and OPA.",
 )
+_HELP_ALL = option("--help-all", is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_show_all)
 
 
 def _show_help() -> None:
@@ -101,12 +145,26 @@ def _show_help() -> None:
         click.echo(ctx.get_help())
 
 
-pbctl = _Root(
+def _admin() -> None:
+    """Set up Policy Bridge in a cluster and beside OPAs, check the installation, and remove it.
+
+    Examples:
+        # The roles that a bridge with these settings needs
+        pbctl admin rbac --config bridge.yaml | kubectl apply -f -
+        # Mistakes in a settings file
+        pbctl admin config check bridge.yaml
+    """
+
+
+admin = _LazyGroup("admin", _ADMIN, help=_admin.__doc__, short_help="Set up, operate and remove an installation")
+pbctl = _LazyGroup(
     NAME,
+    _COMMANDS,
+    more=_MORE,
+    hidden=_HIDDEN,
+    params=[_VERSION, _HELP_ALL],
     help=_show_help.__doc__,
     callback=_show_help,
-    params=[_VERSION, DEBUG],
-    commands=dict.fromkeys((*_COMMANDS, *_ALIASES), click.Command(None)),  # the names that an error suggests
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -121,9 +179,10 @@ def run_command(arguments: Sequence[str], called_by: str = NAME) -> int:
     """Run a command line and return the exit code. Every error becomes one line on standard error.
 
     As with kubectl, `help COMMAND` is `COMMAND --help`, and options such as `-n NAMESPACE` may precede the command.
+    `help --all` lists every command.
     """
     if arguments[:1] == ["help"]:
-        arguments = [*arguments[1:], "--help"]
+        arguments = ["--help-all"] if "--all" in arguments else [*arguments[1:], "--help"]
     arguments = _command_first(arguments)
     debug = "--debug" in arguments
     try:

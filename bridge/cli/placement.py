@@ -1,4 +1,4 @@
-"""`pbctl placement`: the annotations that the placement decision would set on objects."""
+"""`pbctl admin placement`: the annotations that the placement decision would set on objects."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ async def placement(engine: Engine, asked: Asked) -> Answer:
 
     Examples:
         # Show the placement of a folder, with the settings of a bridge
-        pbctl placement --manifests examples/placement --config examples/placement-settings.yaml
+        pbctl admin placement --manifests examples/placement --config examples/placement-settings.yaml
         # Show the placement of Deployments of a running bridge
-        pbctl placement --kind apps/Deployment --opa http://opa:8181
+        pbctl admin placement --kind apps/Deployment --opa http://opa:8181
         # Show the placement of each cluster's Deployments by a decision that reads the data of all clusters
-        pbctl placement --kind apps/Deployment --opa http://opa:8181 --all-clusters
+        pbctl admin placement --kind apps/Deployment --opa http://opa:8181 --all-clusters
     """
     from bridge.remediator.decisions import findings
 

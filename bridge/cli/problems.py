@@ -16,6 +16,7 @@ from bridge.cli.output import Answer, print_error
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Table
+from bridge.cli.violations import violations_answer
 from bridge.model.keys import parse_key
 from bridge.model.text import nearest
 from bridge.queries.names import CommandError, first_of, short_key
@@ -31,6 +32,7 @@ class _Baseline(msgspec.Struct):
 
 
 _FOUND = 1  # exit code
+_OF_PROBLEMS = ("schemas", "ignore", "baseline", "write_baseline")  # options that --violations excludes
 _NAMED = 3  # causes that a row lists
 
 
@@ -49,6 +51,7 @@ _NAMED = 3  # causes that a row lists
         default="problem",
         help="What sets the exit code to 1. Default: problem.",
     ),
+    option("--violations", is_flag=True, help="Only violations of Constraints. An OBJECT may be a Constraint's name."),
     queries=COMMON,
 )
 async def problems(engine: Engine, asked: Asked) -> Answer:
@@ -57,7 +60,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     Problems are targets that do not exist or are not granted, conflicts, policies without effect, links that are
     ignored, violations of Constraints, Constraints that are not active, and rejected Rego. With --manifests also
     unknown kinds and fields, and values that an API server refuses. The exit code is 1 if there are problems that are
-    not warnings.
+    not warnings, or with --violations if a violation has the action deny.
 
     Examples:
         # All problems in a folder
@@ -68,14 +71,20 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         pbctl problems httproute/cart -n shop
         # Only problems that are new since the baseline was written, warnings included
         pbctl problems --manifests deploy/ --baseline problems.json --fail-on warning
+        # Violations of Constraints, with their actions
+        pbctl problems --violations --manifests examples/constraints
     """
+    if asked.more["violations"]:
+        if other := next((name for name in _OF_PROBLEMS if asked.more[name]), None):
+            raise CommandError(f"--violations and --{other.replace('_', '-')} exclude each other")
+        return await violations_answer(engine, asked)
     from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules, selects_none
     from bridge.queries.asking import target_keys
 
     ignored, baseline = _reasons(asked.more["ignore"]), asked.more["baseline"]
     if asked.more["write_baseline"] and not baseline:
         raise CommandError("--write-baseline needs --baseline FILE")
-    keys = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else None
+    keys = await target_keys(engine.opa, asked.words, asked.namespace, with_policies=True) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"]), None))
     for line in engine.unchecked():
         print_error(f"warning: {line}")
@@ -100,6 +109,23 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         code=_FOUND if fails else 0,
         hint=f"`pbctl reasons {found[0]['reason']}` explains a reason" if found else "",
     )
+
+
+@read_command(
+    "Show the violations of Constraints",
+    words("[CONSTRAINT]...", "constraints"),
+    *namespace_options("Only objects in this namespace."),
+    SELECTOR,
+    queries=COMMON,
+)
+async def violations(engine: Engine, asked: Asked) -> Answer:
+    """Show the violations of Constraints: the former name of `problems --violations`.
+
+    Examples:
+        # All violations by manifests
+        pbctl problems --violations --manifests examples/constraints
+    """
+    return await violations_answer(engine, asked)
 
 
 def _reasons(text: str) -> set[str]:

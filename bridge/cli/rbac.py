@@ -1,4 +1,4 @@
-"""`pbctl rbac`: the permissions that a bridge needs, as roles or as a table, and the missing ones."""
+"""`pbctl admin rbac`: the permissions that a bridge needs, as roles or as a table, and the missing ones."""
 
 from __future__ import annotations
 
@@ -195,15 +195,15 @@ def rbac(
 
     Examples:
         # Permissions for the settings only
-        pbctl rbac --config bridge.yaml | kubectl apply -f -
+        pbctl admin rbac --config bridge.yaml | kubectl apply -f -
         # With the policy kinds of manifests, as values for the Helm chart
-        pbctl rbac --manifests kinds/ -o values
+        pbctl admin rbac --manifests kinds/ -o values
         # With the policy kinds of the cluster
-        pbctl rbac --config bridge.yaml --cluster -o table
+        pbctl admin rbac --config bridge.yaml --cluster -o table
         # Permissions that a bridge's ServiceAccount lacks (exit code 1 if any)
-        pbctl rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
+        pbctl admin rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
         # A role for users of `pbctl explain`, `pbctl describe`, …
-        pbctl rbac --cluster --reader | kubectl apply -f -
+        pbctl admin rbac --cluster --reader | kubectl apply -f -
     """
     from bridge.sidecar.rbac import READ, role_objects
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge import __version__
-from bridge.cli.impact import differences_table
+from bridge.cli.differences import differences_table
 from bridge.cli.notation import Place, Position
 from bridge.cli.output import to_json
 from bridge.cli.problems import causes_text, place_of, reason_text

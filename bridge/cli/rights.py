@@ -35,7 +35,7 @@ def missing_rights(forbidden: Sequence[Trouble]) -> str:
     hint = "" if partly else "; choose a namespace that you may read, by -n or in the kubeconfig's context"
     return (
         f"you may read {', and '.join(limits)}: all others count as missing in this result{hint}. Complete answers: "
-        "the page or the OPA (--opa URL) of a bridge, or the role that `pbctl rbac --reader` prints"
+        "the page or the OPA (--opa URL) of a bridge, or the role that `pbctl admin rbac --reader` prints"
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bridge.cli.command import option
+from bridge.cli.command import SharedOption, command, option
 from bridge.files import read_text
 from bridge.queries.names import CommandError
 
@@ -53,37 +53,67 @@ def opa_options(opa: str, token: str) -> tuple[click.Option, click.Option]:
     )
 
 
-SOURCE = (
-    *opa_options("The OPA of a bridge", f"Bearer token for OPA (or {OPA_TOKEN_VARIABLE})."),
-    option(
+def _shared(*names: str, **attributes: Any) -> SharedOption:
+    return SharedOption(names, **attributes)
+
+
+_OF_ANY = (
+    _shared("--opa", "opa_url", metavar="URL", help=f"The OPA of a bridge (or {OPA_VARIABLE})."),
+    _shared(
+        "--opa-token-file",
+        metavar="FILE",
+        type=click.Path(),
+        help=f"The file with the bearer token for OPA (or {OPA_TOKEN_VARIABLE}).",
+    ),
+    _shared(
         "--manifests",
         metavar="PATH",
         type=click.Path(),
         multiple=True,
-        help="Read manifests instead of a running OPA: a file, a folder with all its files, or - for standard input. "
-        "Repeatable.",
+        help="Manifests: a file, a folder with all its files, or - for standard input. Repeatable.",
     ),
-    kubeconfig_option(
-        "Read this cluster once, with a temporary OPA. Default: kubectl's cluster, if neither --opa nor --manifests is "
-        "given."
+    _shared(
+        "--kubeconfig",
+        metavar="FILE",
+        type=click.Path(),
+        help="The cluster of this kubeconfig, read once with a temporary OPA. Without any of these options: kubectl's "
+        "cluster.",
     ),
-    CONTEXT,
 )
-
-
-# Of commands that may read several sources, instead of CONTEXT.
+SOURCE = (*_OF_ANY, _shared("--context", "kube_context", metavar="NAME", help=CONTEXT.help))
+# Of commands that may read several sources.
 SEVERAL = (
-    *(one for one in SOURCE if one is not CONTEXT),
-    option("--context", "contexts", metavar="NAME", multiple=True, help="The context in the kubeconfig. Repeatable."),
-    option(
+    *_OF_ANY,
+    _shared("--context", "contexts", metavar="NAME", multiple=True, help="The context in the kubeconfig. Repeatable."),
+    _shared(
         "--cluster",
         "clusters",
         metavar="NAME",
         multiple=True,
-        help="Of an --opa with the data of several clusters: this one. Repeatable.",
+        help="One cluster of an OPA that has the data of several. Repeatable.",
     ),
-    option("--all-clusters", is_flag=True, help="Of such an OPA: all of them."),
+    _shared("--all-clusters", is_flag=True, help="All clusters of such an OPA."),
 )
+
+
+@command("Explain the options that name the source")
+def options() -> None:
+    """Explain the options with which a command finds its objects: in a cluster, in an OPA, or in manifests.
+
+    Give one source. Options override the environment (BRIDGE_OPA_URL), which overrides kubectl's cluster.
+
+    Examples:
+        # From kubectl's cluster
+        pbctl problems
+        # From a folder
+        pbctl problems --manifests examples/shop
+        # From the OPA of a bridge
+        pbctl problems --opa http://opa:8181
+    """
+    ctx = click.get_current_context()
+    formatter = ctx.make_formatter()
+    formatter.write_dl([one.record(ctx) for one in SEVERAL])
+    click.echo(formatter.getvalue(), nl=False)
 
 
 def read_input(

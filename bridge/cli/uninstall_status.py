@@ -1,4 +1,4 @@
-"""`pbctl uninstall-status`: remove everything that a bridge has written into objects."""
+"""`pbctl admin uninstall-status`: remove everything that a bridge has written into objects."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def uninstall_status(config: Path | None, output: str, *, dry_run: bool, yes: bo
 
     Examples:
         # Show what the command would remove
-        pbctl uninstall-status --dry-run
+        pbctl admin uninstall-status --dry-run
         # Remove it without confirmation, after the bridges are stopped
-        pbctl uninstall-status --yes
+        pbctl admin uninstall-status --yes
         # For bridges with other settings (the Lease's name)
-        pbctl uninstall-status --config bridge.yaml
+        pbctl admin uninstall-status --config bridge.yaml
     """
     from bridge.settings.loading import load_settings
 

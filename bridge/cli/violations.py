@@ -1,4 +1,4 @@
-"""`pbctl violations`: violations of Constraints by existing objects, or by manifests."""
+"""`pbctl problems --violations`: violations of Constraints by existing objects, or by manifests."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.notation import Entry
-from bridge.cli.options import SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
-from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, INPUT_ERROR, Asked, report_at
+from bridge.cli.reading import INPUT_ERROR, Asked, report_at
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, parse_key
 from bridge.model.text import nearest
@@ -25,35 +23,23 @@ _DENIED = 1  # exit code
 _CONSTRAINTS = f"{CONSTRAINT}/{CLUSTER}/"  # of the full key of a Constraint
 
 
-@read_command(
-    "Show the violations of Constraints",
-    words("[CONSTRAINT]...", "constraints"),
-    *namespace_options("Only objects in this namespace."),
-    SELECTOR,
-    queries=COMMON,
-)
-async def violations(engine: Engine, asked: Asked) -> Answer:
-    """Show the violations of Constraints by existing objects, or by manifests.
+async def violations_answer(engine: Engine, asked: Asked) -> Answer:
+    """Return the answer of `pbctl problems --violations`: violations of Constraints, or those that the words name.
 
-    CONSTRAINT is the name or the full key of a Constraint; default: all. The exit code is 1 if a violation has the
-    action deny; violations with warn and dryrun do not change it.
-
-    Examples:
-        # All violations by manifests
-        pbctl violations --manifests examples/constraints
-        # Violations of one Constraint, in one namespace, from a running OPA
-        pbctl violations memory-limits -n shop --opa URL
-        # The JSON result of the query
-        pbctl violations --manifests examples/constraints -o json
+    A word is the name or the full key of a Constraint, or an object, whose violations are meant.
     """
     from bridge.queries.analysis import selects_none
-    from bridge.queries.asking import audited_keys, selected, violations_by
+    from bridge.queries.asking import audited_keys, selected, target_keys, violations_by
 
-    names = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
+    named = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
+    names, texts = [name for name in named if "/" not in name], [name for name in named if "/" in name]
+    objects = await target_keys(engine.opa, texts, asked.namespace, with_policies=True)
     constraints = await _constraints(engine, names)
     query_input = {"constraints": names} if names else {}
     audited = await audited_keys(engine.opa, query_input)
     keys = sorted(key for key in audited if asked.namespace in {None, parse_key(key).namespace})
+    if objects:
+        keys = sorted({str(key.object) for key in objects} & audited)
     rows = await violations_by(engine.opa, keys, names or None)
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)

@@ -84,7 +84,7 @@ class Bundles:
         self.guard = BundleGuard(
             lambda given: same(given, credentials.token),
             WrongTokens("bundle"),
-            "bundles are only for an OPA configured with `pbctl opa-config`",
+            "bundles are only for an OPA configured with `pbctl admin opa-config`",
             local=is_loopback(settings.listen_address[0]),
         )
 

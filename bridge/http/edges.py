@@ -41,7 +41,7 @@ STATES = ("current", "behind", "failing", "silent")
 _VIEWS_AT_ONCE = 4  # views of which DOWNLOADS edges download at once
 _UNSET_NAME = "${HOSTNAME}"  # an edge's name if this variable is not set: OPA leaves it as it is
 _LONGEST = 500  # characters that are kept of each text in a report
-_MESSAGE = "bundles of views are only for an OPA with a token of the view: `pbctl opa-config --view` configures it"
+_MESSAGE = "bundles of views are only for an OPA with its token: `pbctl admin opa-config --view` configures it"
 
 
 class _BundleReport(msgspec.Struct):

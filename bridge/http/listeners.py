@@ -267,7 +267,7 @@ def web_token_of(file: str | None) -> Callable[[], str] | None:
         try:
             checked_web_token(read())
         except TokenError as error:
-            raise ServeError(f"the token file {file}: {error}; `pbctl token` prints a suitable one") from error
+            raise ServeError(f"the token file {file}: {error}; `pbctl admin token` prints a suitable one") from error
         except (OSError, UnicodeDecodeError) as error:
             raise ServeError(f"the token file {file} cannot be read: {error}") from error
     return read

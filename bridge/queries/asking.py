@@ -22,6 +22,7 @@ from bridge.queries.names import (
     match_kinds,
     names_kind,
     not_found,
+    read_kindless,
     read_reference,
     resolve_kind,
     section_not_found,
@@ -75,8 +76,12 @@ async def audited_keys(opa: Opa, query_input: Mapping[str, Any] = MappingProxyTy
     return {key for keys in found.values() for key in keys}
 
 
-async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> list[Key]:
-    """Return the targets for `KIND/NAME`, `KIND NAME…` or `KIND` for all objects of a kind.
+async def target_keys(
+    opa: Opa, texts: Sequence[str], namespace: str | None, *, with_policies: bool = False
+) -> list[Key]:
+    """Return the targets for `KIND/NAME`, `KIND NAME…`, `NAMESPACE/NAME`, or `KIND` for all objects of a kind.
+
+    `NAMESPACE/NAME` means a policy only if no other object has that name, or `with_policies`.
 
     Sections are checked by the query. Raises CommandError for a text of another form, a kind or an object that does not
     exist, or an ambiguous one.
@@ -84,7 +89,14 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     types = await _query_names_of_kinds(opa)
     found: list[Key] = []
     for text in join_words(texts):
-        reference = read_reference(text, types, namespace)
+        try:
+            reference = read_reference(text, types, namespace)
+        except NameNotFoundError:
+            without_kind = await _find_without_kind(opa, text, types, with_policies=with_policies)
+            if not without_kind:
+                raise
+            found += without_kind
+            continue
         if not reference.name:
             every = await _query_names(opa, {"types": list(reference.types)})
             found += [key for key in every if namespace in {None, key.namespace} or key.namespace == CLUSTER]
@@ -95,6 +107,20 @@ async def target_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
             raise not_found(reference, await _query_names(opa, {"types": list(reference.types)}))
         found.append(key)
     return list(dict.fromkeys(found))
+
+
+async def _find_without_kind(
+    opa: Opa, text: str, types: Mapping[str, Sequence[str]], *, with_policies: bool
+) -> list[Key]:
+    """Return the objects for `NAMESPACE/NAME[#SECTION]`, as `target_keys`."""
+    parts = read_kindless(text)
+    if parts is None:
+        return []
+    space, name, section = parts
+    query_input = {"types": list(types), "name": name, "sections": bool(section)}
+    named = [key for key in await _query_names(opa, query_input) if (key.namespace, key.section) == (space, section)]
+    others = [key for key in named if POLICY_WORDS[0] not in types[key.type_id]]
+    return named if with_policies else others or named
 
 
 async def _query_names_of_kinds(opa: Opa) -> dict[str, list[str]]:

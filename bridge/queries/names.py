@@ -1,10 +1,11 @@
 """Names as users type them: kinds in any letter case, and targets.
 
 Kinds: `ColorPolicy`, `colorpolicies`, `cp` (from its CRD), `example.com/ColorPolicy`, `colorpolicies.example.com`.
-Targets: a full key, `httproute/cart`, `HTTPRoute/shop/cart#checkout`, `gtw/public#https`.
+Targets: a full key, `httproute/cart`, `HTTPRoute/shop/cart#checkout`, `gtw/public#https`, `infra/public#https`.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,7 +140,7 @@ def _list_spellings(type_id: str, names: Sequence[str]) -> set[str]:
 
 
 _SUGGESTIONS = 3  # suggestions
-_FORMS = "write KIND/NAME[#SECTION], KIND NAME, KIND/NAMESPACE/NAME or a full key"
+_FORMS = "write KIND/NAME[#SECTION], KIND NAME, [KIND/]NAMESPACE/NAME or a full key"
 _CANDIDATES = 10  # candidates that an ambiguous name lists
 
 
@@ -156,7 +157,7 @@ class Reference:
 
 
 def join_words(words: Sequence[str]) -> list[str]:
-    """Return the references of a command line: `KIND/NAME…`, or kubectl's `KIND NAME…`.
+    """Return the references of a command line: `KIND/NAME…`, or kubectl's `KIND [NAMESPACE/]NAME…`.
 
     A kind without a name means all objects of the kind. Raises CommandError for a mixture of both forms.
     """
@@ -166,11 +167,6 @@ def join_words(words: Sequence[str]) -> list[str]:
             raise CommandError(f"{bare[0]!r} has no kind: write KIND/NAME for each, or KIND NAME1 NAME2")
         return list(words)
     kind, *names = words
-    for name in names:
-        if "/" in name and "/" in name.partition("#")[0]:
-            raise CommandError(
-                f"{name!r} follows the kind {kind!r}: write KIND/NAMESPACE/NAME, or KIND NAME -n NAMESPACE"
-            )
     return [f"{kind}/{name}" for name in names] or [kind]
 
 
@@ -196,6 +192,15 @@ def read_reference(text: str, types: Mapping[str, Sequence[str]], namespace: str
     if not found:
         raise NameNotFoundError(f"{text}: unknown kind {kind!r}{suggest_kinds(kind, types) or f': {_FORMS}'}")
     return Reference(text, tuple(found), space or namespace, name, section, role)
+
+
+_KINDLESS = re.compile(r"([^/#@]+)/([^/#@]+)(?:#([^@]+))?")
+
+
+def read_kindless(text: str) -> tuple[str, str, str] | None:
+    """Return the namespace, the name and the section of `NAMESPACE/NAME[#SECTION]`, as tables print it."""
+    found = _KINDLESS.fullmatch(text)
+    return (found[1], found[2], found[3] or "") if found else None
 
 
 def names_kind(text: str, types: Mapping[str, Sequence[str]]) -> bool:

@@ -16,7 +16,7 @@ from bridge.model.keys import CLUSTER, Key, key_of, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.types import CRD
 from bridge.opa.client import Opa
-from bridge.queries.asking import Entry, by_batches, objects, target_keys, violations_by
+from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, target_keys, violations_by
 from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
 from bridge.sources.defaults import Defaulter
 from bridge.sources.pruning import prune
@@ -63,21 +63,21 @@ class PlannedChange:
         return {"changes": {"upsert": [*self.upserts.values()], "delete": [str(key) for key in self.deleted]}}
 
 
-async def deleted_keys(engine: Engine, texts: Sequence[str]) -> list[Key]:
+async def deleted_keys(engine: Engine, texts: Sequence[str], namespace: str | None = None) -> list[Key]:
     """Return the objects to delete for their names; a cluster's authors of Rego are not among the objects in OPA.
 
-    Raises CommandError like `target_keys`.
+    A name alone is that of a policy. Raises CommandError like `target_keys`.
     """
     found: list[Key] = []
     for text in texts:
         try:
-            found += await target_keys(engine.opa, [text], None)
+            found += await target_keys(engine.opa, [text if "/" in text else f"{POLICY_WORDS[0]}/{text}"], namespace)
         except (NameNotFoundError, UnknownKindError):
             submitted = [*await _submitted(engine)]
             types = {key.type_id: () for key in submitted}
             if not match_kinds(text.partition("/")[0], types):
                 raise
-            key = choose(read_reference(text, types), submitted)
+            key = choose(read_reference(text, types, namespace), submitted)
             if key is None:
                 raise
             found.append(key)

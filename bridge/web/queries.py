@@ -112,7 +112,7 @@ class Queries:
         try:
             return answer({"events": await events_about(cluster, key) if cluster else None})
         except Forbidden:
-            why = "the bridge may not list Events: grant it the permissions that `pbctl rbac` prints"
+            why = "the bridge may not list Events: grant it the permissions that `pbctl admin rbac` prints"
         except KubeError as error:
             why = str(error)
         return answer({"events": [], "unreadable": why})

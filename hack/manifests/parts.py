@@ -72,7 +72,7 @@ def rbac_part(scratch: Path) -> str:
     def of(access: set[Access], namespace: str) -> list[dict[str, Any]]:
         return rules(access).get(namespace, [])
 
-    return _HEADER.format(source="`pbctl rbac`") + to_yaml(
+    return _HEADER.format(source="`pbctl admin rbac`") + to_yaml(
         {
             "cluster": {"always": of(plain, ""), "webhook": of(served - plain, "")},
             "release": of(plain, _RELEASE),
@@ -104,7 +104,7 @@ def webhook_part() -> str:
     }
     for webhook in webhooks.values():
         del webhook["matchConditions"]
-    return _HEADER.format(source="`pbctl webhook-config`") + to_yaml(
+    return _HEADER.format(source="`pbctl admin webhook-config`") + to_yaml(
         {
             "webhooks": webhooks,
             "podSubresources": list(POD_SUBRESOURCES),

@@ -35,7 +35,7 @@ WAITS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def no_bridge_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
-    """What `pbctl webhook-config` prints, for policies that exist, and nothing where it leads."""
+    """What `pbctl admin webhook-config` prints, for policies that exist, and nothing where it leads."""
     for plural, kind in (("ipamblocks", "IPAMBlock"), ("globalnetworkpolicies", "GlobalNetworkPolicy")):
         plane.api.apply(
             f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.crd.projectcalico.org",

@@ -17,8 +17,8 @@ from tests.in_process import run_warm_at_a_terminal
 
 RUN = re.compile(
     r"(?:sed [^|]*\| )?"
-    r"(pbctl (analyze|compare|config|describe|effective|explain|get|impact|init|opa-config|placement|problems|rbac"
-    r"|request|status|test|tree|violations|--help|\w[\w-]* --help)|curl -s \S+/v1/data|opa )\b"
+    r"(pbctl (admin )?(analyze|compare|config|describe|effective|explain|get|init|opa-config|placement|problems|rbac"
+    r"|request|status|test|tree|--help|\w[\w -]* --help)|curl -s \S+/v1/data|opa )\b"
 )
 NOT_RUN = re.compile(
     r"127\.0\.0\.1:8[0-9]{3}\b"  # a bridge or OPA of the reader's own
@@ -29,7 +29,7 @@ NOT_RUN = re.compile(
 ADDRESS = re.compile(r"(http://127\.0\.0\.1:38109|\$BRIDGE_OPA_URL|\$OPA)\b")
 # An OPA for each command takes seconds: on these pages, commands on `examples/shop` alone share one.
 ON_THE_SHARED_OPA = {"cli.md", "commands.md", "keys.md", "index.md"}
-OF_FILES = re.compile(r"pbctl (problems|rbac)\b")  # their output names files
+OF_FILES = re.compile(r"pbctl (analyze|problems|admin rbac)\b")  # their output names files
 FOLDER = re.compile(r" --manifests examples/shop(?=$| -| +#)")
 COMMENT = re.compile(r" +# .*")
 OF_A_SHELL = re.compile(r"[|<>&;$`]")

@@ -88,7 +88,7 @@ async def scene(place: Place, control_plane: ControlPlane, kubectl_path: Path, t
 
 @pytest.fixture
 def account(scene: Scene, bridge: Run, tmp_path: Path) -> tuple[str, ...]:
-    """Options for a bridge with the rights that `pbctl rbac` prints while all policy kinds are such."""
+    """Options for a bridge with the rights that `pbctl admin rbac` prints while all policy kinds are such."""
     space, config = scene.place.namespace, tmp_path / "bridge.yaml"
     config.write_text(f"lease_namespace: {space}\npolicy_namespaces: []\n")
     printed = bridge(

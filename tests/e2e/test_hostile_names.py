@@ -74,7 +74,7 @@ COMMANDS = [
     ["graph", "-n", "shop", "-o", "dot"],
     ["graph", "-n", "shop", "-o", "mermaid"],
     ["graph", "-n", "shop", "-o", "svg"],
-    *(["impact", f"colorpolicy/shop/{name}"] for name in NAMES),
+    *(["analyze", "--delete", f"colorpolicy/shop/{name}"] for name in NAMES),
     ["request", "--host", "hostile.example.com", "--path", "/1/x", "--port", "443"],
     ["request", "--host", "hostile.example.com", "--path", "/none", "--port", "443"],
     ["get", "policies", "-o", "wide"],

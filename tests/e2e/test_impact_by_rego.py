@@ -37,19 +37,18 @@ def _world(how: str) -> list[dict[str, Any]]:
     return [*objects, merging, library, tint("common", target_ref("HTTPRoute", "gone"), a=9)]
 
 
-def _differences(found: dict[str, Any]) -> list[Any]:
-    return [[one["target"], one["before"]["spec"]["a"], one["after"]["spec"]["a"]] for one in found["ifDeleted"]]
+def _differences(found: list[dict[str, Any]]) -> list[Any]:
+    return [[one["target"], one["before"]["spec"]["a"], one["after"]["spec"]["a"]] for one in found]
 
 
 @pytest.mark.parametrize(("how", "expected"), [("strategy", [[CART, 9, 7]]), ("library", [[CART, 9, 7]]), ("", [])])
 def test_impact_of_a_policy_that_a_strategy_reads(bridge: Run, tmp_path: Path, how: str, expected: list[Any]) -> None:
     (tmp_path / "world.yaml").write_text(yaml.safe_dump_all(_world(how)))
-    done = bridge("impact", COMMON, "--manifests", tmp_path, "-o", "json")
-    found = json.loads(done.stdout)
-    assert _differences(found) == expected
+    deleted = json.loads(bridge("analyze", "--delete", COMMON, "--manifests", tmp_path, "-o", "json").stdout)
+    assert _differences(deleted["effective"]) == expected
+    found = json.loads(bridge("describe", COMMON, "--manifests", tmp_path, "-o", "json").stdout)["impact"]
+    assert _differences(found["ifDeleted"]) == expected
     assert found["scopes"] == []
-    described = json.loads(bridge("describe", COMMON, "--manifests", tmp_path, "-o", "json").stdout)
-    assert _differences(described["impact"]) == expected
 
 
 def test_impact_of_a_policy_that_a_strategy_reads_beside_a_running_opa_and_on_the_page(
@@ -60,8 +59,8 @@ def test_impact_of_a_policy_that_a_strategy_reads_beside_a_running_opa_and_on_th
     (manifests / "world.yaml").write_text(yaml.safe_dump_all(_world("library")))
     log = tmp_path / "log"
     with bridge_runs(bridge_path, environment, log, "--manifests", manifests, "--listen", "127.0.0.1:0") as served:
-        found = json.loads(run_with_opa(served.opa_url, "impact", COMMON, "-o", "json").stdout)
-        assert _differences(found) == [[CART, 9, 7]]
+        found = json.loads(run_with_opa(served.opa_url, "describe", COMMON, "-o", "json").stdout)["impact"]
+        assert _differences(found["ifDeleted"]) == [[CART, 9, 7]]
         body = json.dumps({"input": {"policy": COMMON}}).encode()
         with urllib.request.urlopen(f"{served.url.rstrip('/')}/api/query/impact", data=body) as answer:  # noqa: S310
             assert json.load(answer)["result"] == found

@@ -1,4 +1,4 @@
-"""An OPA that was started with what `pbctl opa-config` prints."""
+"""An OPA that was started with what `pbctl admin opa-config` prints."""
 
 import re
 import subprocess

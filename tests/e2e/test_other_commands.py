@@ -1,4 +1,4 @@
-"""Help, version, `pbctl opa-config`, `pbctl doctor`, and Ctrl-C."""
+"""Help, version, `pbctl admin opa-config`, `pbctl doctor`, and Ctrl-C."""
 
 import asyncio
 import fcntl
@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from bridge import __version__
+from bridge.cli.main import admin, run_command
 from bridge.cli.main import pbctl as commands
-from bridge.cli.main import run_command
 from bridge.files import rego_root
 from bridge.http.listeners import checked_web_token
 from bridge.opa.bundle import build_view_bundle, opa_config
@@ -32,6 +32,8 @@ from tests.eventually import eventually_blocking
 from tests.warm_opa import WarmOpa
 
 COMMANDS = commands.list_commands(click.Context(commands))
+ADMIN = admin.list_commands(click.Context(admin))
+NINE = ["effective", "explain", "request", "get", "graph", "problems", "analyze", "doctor", "run"]
 
 
 def test_it_tells_its_version(bridge: Run) -> None:
@@ -42,11 +44,41 @@ def test_it_tells_its_version(bridge: Run) -> None:
     assert re.match(r"opa \d+\.\d+\.\d+ \(/", opa)
 
 
-def test_without_a_command_it_shows_them_all(bridge: Run) -> None:
+def _listed(text: str) -> list[str]:
+    below = text.split("\nFind out:\n")[1]
+    return [line.split()[0] for line in below.splitlines() if line.startswith("  ")]
+
+
+def test_help_lists_nine_commands_and_admin_and_names_the_others(bridge: Run) -> None:
     answer = bridge()
     assert (answer.returncode, answer.stdout) == (0, bridge("--help").stdout)
-    listed = answer.stdout.split("\nAsk:\n")[1]
-    assert [line.split()[0] for line in listed.splitlines() if line.startswith("  ")] == COMMANDS
+    assert _listed(answer.stdout) == [*NINE, "admin"]
+    others = " ".join(answer.stdout.split("\nMore: ")[1].split())
+    assert others.startswith(", ".join(COMMANDS[len(NINE) + 1 :]))
+
+
+def test_help_of_all_lists_every_command(bridge: Run) -> None:
+    assert _listed(bridge("help", "--all").stdout) == [*COMMANDS, *ADMIN]
+
+
+@pytest.mark.parametrize("name", [*ADMIN, "impact", "violations", "diff"])
+def test_former_names_work_without_being_listed(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    assert run_command([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: pbctl {name} ")
+    assert name not in COMMANDS
+
+
+def test_source_options_are_explained_by_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        assert run_command([name, "--help"]) == 0
+        said = capsys.readouterr().out
+        assert "for standard input" not in said or name in {"analyze", "run"}
+        assert ("`pbctl options` explains it" in said) == ("--manifests PATH, --kubeconfig" in " ".join(said.split()))
+    assert run_command(["options"]) == 0
+    said = capsys.readouterr().out
+    assert {word for word in said.split() if word.startswith("--")} == {
+        *("--opa", "--opa-token-file", "--manifests", "--kubeconfig", "--context", "--cluster", "--all-clusters")
+    }
 
 
 @pytest.mark.parametrize("arguments", [["effective"], ["config", "show"], []])
@@ -60,14 +92,14 @@ def test_help_of_a_command_is_asked_for_as_with_kubectl(
 
 
 @pytest.mark.parametrize("name", ["pbctl", "kubectl bridge"])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"admin {name}" for name in ADMIN)])
 def test_help_has_examples_with_the_name_that_was_called(
     capsys: pytest.CaptureFixture[str], command: str, name: str
 ) -> None:
-    assert run_command([command, "--help"], name) == 0
+    assert run_command([*command.split(), "--help"], name) == 0
     said = capsys.readouterr().out
     assert said.startswith(f"Usage: {name} {command} ")
-    assert f"  {name} {command}" in said.partition("Examples:\n")[2]
+    assert f"  {name} {'problems' if command == 'options' else command}" in said.partition("Examples:\n")[2]
 
 
 def test_plugin_of_kubectl_shows_its_own_name(bridge_path: Path, environment: dict[str, str]) -> None:

@@ -220,7 +220,7 @@ def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missi
     assert {entry["policyKind"] for entry in _effective(effective.stdout)} == {f"{GATEWAY_API}/BackendTLSPolicy"}
     (line,) = effective.stderr.splitlines()
     assert f"HTTPRoutes, Services, policies only in namespace {NAME}, and no Gateways, " in line
-    for words in ("ReferenceGrants", "Rego of admins", "--opa URL", "the page", "`pbctl rbac --reader` prints"):
+    for words in ("ReferenceGrants", "Rego of admins", "--opa URL", "the page", "`pbctl admin rbac --reader` prints"):
         assert words in line
     assert "in all namespaces" not in line
     assert "rejected" not in line
@@ -266,7 +266,7 @@ def test_a_user_without_rights_gets_a_line_and_a_complete_answer_with_the_role_o
     kubeconfig = _kubeconfig_of(control_plane, "developer", tmp_path / "developer")
     ask = ("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json")
     lines = bridge(*ask).stderr.splitlines()
-    assert len([line for line in lines if "`pbctl rbac --reader` prints" in line]) == 1, lines
+    assert len([line for line in lines if "`pbctl admin rbac --reader` prints" in line]) == 1, lines
     printed = bridge("rbac", "--reader", "--name", NAME, "--kubeconfig", control_plane.kubeconfig)
     assert printed.returncode == 0, printed.stderr
     kubectl_apply(printed.stdout + "---\n" + BINDING)

@@ -1,4 +1,4 @@
-"""A bridge with exactly the rights that `pbctl rbac` prints does all its work, and uses all of them."""
+"""A bridge with exactly the rights that `pbctl admin rbac` prints does all its work, and uses all of them."""
 
 import asyncio
 import json
@@ -117,7 +117,7 @@ def installed(
 
 @pytest.fixture(scope="module")
 def worked(installed: Installed, bridge: Run, bridge_path: Path, environment: dict[str, str]) -> Installed:
-    """The same after a bridge has done all that it has to do, with the rights that `pbctl rbac` prints."""
+    """The same after a bridge has done all that it has to do, with the rights that `pbctl admin rbac` prints."""
     cluster = ["--config", installed.config, "--kubeconfig", installed.plane.kubeconfig]
     printed = bridge("rbac", *cluster)
     assert printed.returncode == 0, printed.stderr

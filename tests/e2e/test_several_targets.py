@@ -23,8 +23,26 @@ def test_two_objects_are_described(shop: Run) -> None:
     assert [line.split()[1] for line in answer.stdout.splitlines() if line.startswith("Name:")] == ["cart", "admin"]
 
 
-def test_impact_of_a_policy_needs_only_its_name(shop: Run) -> None:
-    assert shop("impact", "brand").stdout == shop("impact", "colorpolicy/infra/brand").stdout != ""
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["shop/cart"], ["service/cart", "colorpolicy.example.com/cart", "httproute.gateway.networking.k8s.io/cart"]),
+        (["shop/cart#checkout"], ["httproute.gateway.networking.k8s.io/cart"]),
+        (["infra/public#https"], ["gateway.gateway.networking.k8s.io/public"]),
+        (["HTTPRoute", "shop/cart"], ["httproute.gateway.networking.k8s.io/cart"]),
+        (["gateway.networking.k8s.io/HTTPRoute/shop/cart"], ["httproute.gateway.networking.k8s.io/cart"]),
+        (["blog/feeds"], ["httproute.gateway.networking.k8s.io/feeds", "colorpolicy.example.com/feeds"]),
+    ],
+)
+def test_names_in_tables_are_accepted(shop: Run, words: list[str], named: list[str]) -> None:
+    answer = shop("describe", *words, "-o", "name")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert sorted(answer.stdout.split()) == sorted(named)
+
+
+def test_name_without_a_kind_means_a_policy_only_if_no_target_has_it(shop: Run) -> None:
+    assert "HTTPRoute/blog/feeds#atom" in shop("effective", "blog/feeds").stdout
+    assert shop("explain", "infra/brand").stdout.startswith("Name:        brand\n")
 
 
 def test_the_kind_policy_means_every_policy_kind(shop: Run) -> None:

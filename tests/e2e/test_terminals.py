@@ -37,9 +37,9 @@ COMMANDS = (
     ("status", "-o", "wide"),
     ("describe", "httproute", "cart", "-n", "shop"),
     ("describe", "ColorPolicy/מסלול-עגלה", "-n", "shop"),
-    ("impact", "ColorPolicy/shop/路由-购物车"),
+    ("analyze", "--delete", "ColorPolicy/shop/路由-购物车"),
     ("request", "https://shop.example.com/cart"),
-    ("violations",),
+    ("problems", "--violations"),
 )
 ROUTE = "gateway.networking.k8s.io"
 

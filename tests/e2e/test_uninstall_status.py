@@ -1,4 +1,4 @@
-"""`pbctl uninstall-status`: a cluster that has met a bridge is afterwards as one that never did."""
+"""`pbctl admin uninstall-status`: a cluster that has met a bridge is afterwards as one that never did."""
 
 import json
 import signal

@@ -38,7 +38,6 @@ SOURCES = "--manifests PATH, --opa URL (or set BRIDGE_OPA_URL), or --kubeconfig 
         ("get gatways", "did you mean Gateway"),
         ("get svc -o jsonpath={.items[*}", "is not a path"),
         ("status svc/shop/catalog", "error: not a policy: Service/shop/catalog\n"),
-        ("impact svc/shop/cart", "core/Service/shop/cart is not a policy of an active kind"),
         ("analyze", "nothing to analyze: give FILE, or --delete OBJECT"),
         ("analyze -f /nowhere", "/nowhere"),
         ("analyze --delete colorpolicy/infra/brnd", "did you mean ColorPolicy/infra/brand?"),

@@ -121,7 +121,7 @@ class Fleet:
         return f"http://{address}", process
 
     def config(self, view: str) -> dict[str, Any]:
-        """What `pbctl opa-config --view` prints."""
+        """What `pbctl admin opa-config --view` prints."""
         return edge_config(f"http://{self.address}", self.credentials.trust, view)
 
     def change(self, manifest: str, old: str, new: str) -> None:

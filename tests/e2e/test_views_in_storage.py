@@ -57,7 +57,7 @@ def fleet(
 
 
 def edge_of(fleet: Fleet, bridge: Run, name: str, url: str, **more: Any) -> str:
-    """Start an OPA with what `pbctl opa-config --from` prints, which reports to the hub; return its address."""
+    """Start an OPA with what `pbctl admin opa-config --from` prints, which reports to the hub; return its address."""
     config = configuration_of(fleet, bridge, url)
     if url.startswith("oci"):
         credentials = {"bearer": {"scheme": "Basic", "token": f"{USER}:{PASSWORD}"}}
@@ -67,7 +67,7 @@ def edge_of(fleet: Fleet, bridge: Run, name: str, url: str, **more: Any) -> str:
 
 
 def configuration_of(fleet: Fleet, bridge: Run, url: str) -> dict[str, Any]:
-    """Return what `pbctl opa-config --from` prints, with shorter delays."""
+    """Return what `pbctl admin opa-config --from` prints, with shorter delays."""
     printed = bridge(
         *("opa-config", "--view", VIEW, "--from", url, "--bridge-url", f"http://{fleet.address}", "-o", "json"),
         *("--publish-credentials", fleet.folder / "credentials"),

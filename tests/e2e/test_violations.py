@@ -1,4 +1,4 @@
-"""`pbctl violations` as a person runs it."""
+"""`pbctl problems --violations` as a person runs it."""
 
 from pathlib import Path
 

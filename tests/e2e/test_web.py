@@ -430,7 +430,7 @@ def test_it_does_not_start_with_a_token_that_may_be_guessed(
     file.write_text(token)
     refused = bridge_process("run", "--manifests", SHOP, "--web-token-file", file)
     assert refused.returncode == 2
-    assert refused.stderr == f"error: the token file {file}: {why}; `pbctl token` prints a suitable one\n"
+    assert refused.stderr == f"error: the token file {file}: {why}; `pbctl admin token` prints a suitable one\n"
 
 
 async def test_with_a_token_file_it_wants_the_token(

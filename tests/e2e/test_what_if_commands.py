@@ -1,4 +1,4 @@
-"""`pbctl impact` and `pbctl analyze`: the effects of a change before it is applied."""
+"""`pbctl analyze`: the effects of a change before it is applied."""
 
 import json
 import re
@@ -127,12 +127,22 @@ def test_every_mistake_in_the_files_is_reported(shop: Run, tmp_path: Path) -> No
 
 
 def test_impact_of_a_policy_that_reaches_nothing(shop: Run) -> None:
-    answer = shop("impact", "colorpolicy/shop/summer-sale")
-    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "The policy has no effective targets.\n")
+    answer = shop("analyze", "--delete", "colorpolicy/shop/summer-sale")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert "Effective policies differ at no target." in answer.stdout
+
+
+def test_impact_is_the_former_name_of_analyze_delete(shop: Run) -> None:
+    deleted = shop("analyze", "--delete", "colorpolicy/infra/brand", "-o", "json")
+    for words in (["brand"], ["infra/brand"], ["colorpolicy", "brand", "-n", "infra"], ["colorpolicy/infra/brand"]):
+        answer = shop("impact", *words, "-o", "json")
+        assert (answer.returncode, answer.stdout, answer.stderr) == (0, deleted.stdout, "")
+    assert shop("analyze", "--delete", "infra/brand", "-o", "json").stdout == deleted.stdout
+    assert shop("analyze", "--delete", "brand", "-n", "infra", "-o", "json").stdout == deleted.stdout
 
 
 def test_impact_counts_no_target_below_a_rejected_link(shop: Run) -> None:
-    counts = json.loads(shop("impact", "colorpolicy/infra/brand", "-o", "json").stdout)["counts"]
+    counts = json.loads(shop("describe", "colorpolicy/infra/brand", "-o", "json").stdout)["impact"]["counts"]
     assert (counts["scopes"], sum(counts["outcomes"].values())) == (10, 10)
 
 
@@ -197,15 +207,15 @@ def test_analysis_of_a_consumer_route_shows_what_its_namespace_gets_instead(mesh
 
 
 def test_impact_of_a_policy_counts_the_consumers_of_a_frontend(mesh: Run) -> None:
-    found = mesh_answer(mesh, "impact", f"colorpolicy/{PLACE}/p")
+    found = mesh_answer(mesh, "describe", f"colorpolicy/{PLACE}/p")["impact"]
     assert found["counts"]["outcomes"] == {"Programmed": 2, "PartiallyProgrammed": 0, "Overridden": 0}
     assert [(one["target"], one.get("sourceNamespace")) for one in found["ifDeleted"]] == [
         (f"{ROUTES}/{CONSUMER}/mine", CONSUMER),
         (f"{ROUTES}/{PLACE}/shop", None),
     ]
-    alone = mesh_answer(mesh, "impact", f"colorpolicy/{PLACE}/p", "--source-namespace", CONSUMER)
-    assert [one["target"] for one in alone["ifDeleted"]] == [f"{ROUTES}/{CONSUMER}/mine"]
-    table = mesh("impact", f"colorpolicy/{PLACE}/p").stdout
+    alone = mesh_answer(mesh, "analyze", "--delete", f"colorpolicy/{PLACE}/p", "--source-namespace", CONSUMER)
+    assert [one["target"] for one in alone["effective"]] == [f"{ROUTES}/{CONSUMER}/mine"]
+    table = mesh("analyze", "--delete", f"colorpolicy/{PLACE}/p").stdout
     assert "REQUESTS FROM" in table
     assert CONSUMER in table
 

@@ -53,7 +53,7 @@ def test_platform_engineer_installs_upgrades_and_removes_the_bridge(reader: Read
     reader.follow(INSTALL, "With Helm", without="rollout|image.repository")
     reader.replaced["--manifests kinds/"] = "--cluster"  # the kinds of the example, and those of Gateway API
     reader.follow(INSTALL, "Grant the permissions that your policies need", without="--check")
-    reader.type("pbctl rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge")
+    reader.type("pbctl admin rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge")
     reader.follow(INSTALL, "Upgrade")
     reader.replaced["REVISION"] = "1"
     reader.follow(INSTALL, "Roll back")

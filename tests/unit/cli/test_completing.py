@@ -40,6 +40,8 @@ def completed(*words: str) -> list[str]:
         (("request", *READ, "--gateway", "pub"), ["public"]),
         (("request", *READ, "--gateway", "infra/p"), ["infra/public"]),
         (("analyze", *READ, "--delete", "policykind/c"), ["policykind/colorpolicies.example.com"]),
+        (("admin", "web"), ["webhook-config"]),
+        (("im",), []),
         (("violations", "--manifests", str(SHOP.parent / "constraints"), "mem"), ["memory-limits"]),
     ],
 )

@@ -1,6 +1,6 @@
 """Differences of effective policies as tables."""
 
-from bridge.cli.impact import differences_table
+from bridge.cli.differences import differences_table
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 ROUTE = "gateway.networking.k8s.io/HTTPRoute/shop/cart"

@@ -30,8 +30,8 @@ def test_an_unexpected_error_names_the_option_for_details() -> None:
 
 
 def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["config"]) == 0
-    assert capsys.readouterr().out.startswith("Usage: pbctl config ")
+    assert run_command(["admin", "config"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: pbctl admin config ")
 
 
 def test_port_in_a_host_is_refused_with_the_options_to_write(

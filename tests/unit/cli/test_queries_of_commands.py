@@ -13,7 +13,7 @@ from bridge.cli.reading import COMMON, OF_EVERY_COMMAND
 Function = tuple[str, str]  # its module and its name
 SENDING = {"query", "in_batches", "in_parts", "partial"}
 SMALL = ("effective", "request")
-LARGE = ("analyze", "describe", "explain", "get", "impact", "problems", "status", "tree", "violations")
+LARGE = ("analyze", "describe", "explain", "get", "problems", "status", "tree")
 
 
 @cache

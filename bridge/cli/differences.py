@@ -1,69 +1,16 @@
-"""`pbctl impact`: the effects of one policy; and differences of effective policies, as a table."""
+"""Tables of differences of effective policies, and of the effects of one policy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-import click
-
-from bridge.cli.command import option
 from bridge.cli.notation import Entry, kind_text, leaves_of, name_of, path_text, policy_text
-from bridge.cli.options import EVERY_SOURCE, namespace_options, source_namespace_option, words
-from bridge.cli.output import Answer
-from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, short_key
 
-if TYPE_CHECKING:
-    from bridge.offline.engine import Engine
-
 _NAMED = 3  # targets that a row lists; a wide table lists all
 _Side = Entry | None
-
-
-@read_command(
-    "Show the effects of a policy",
-    words("POLICY", "policies", required=True),
-    *namespace_options("The namespace of a POLICY without one."),
-    option(
-        "--limit",
-        type=click.IntRange(1),
-        default=1000,
-        show_default=True,
-        help="The number of effective targets to compare before and after.",
-    ),
-    source_namespace_option(EVERY_SOURCE),
-    queries=COMMON,
-)
-async def impact(engine: Engine, asked: Asked) -> Answer:
-    """Show the number of effective targets of a policy by outcome, and the changes if it were deleted.
-
-    POLICY is NAME, NAMESPACE/NAME, KIND NAME, KIND/NAME or a full key. Targets with equal changes share a row.
-
-    Examples:
-        # Show the changes if a policy were deleted
-        pbctl impact colorpolicy/infra/brand --manifests examples/shop
-        # The same for a cluster, from its OPA
-        pbctl impact cp/brand -n infra --opa http://opa:8181
-        # Each target, before and after
-        pbctl impact cp/infra/brand --opa http://opa:8181 -o json
-    """
-    from bridge.queries.analysis import policy_impact
-    from bridge.queries.asking import one_target, policy_keys
-
-    key = await one_target(engine.opa, asked.words, asked.namespace, policy_keys)
-    more = {"sourceNamespace": asked.source_namespace} if asked.source_namespace else {}
-    found: Entry = await policy_impact(engine, {"policy": str(key), "limit": asked.more["limit"], **more})
-    return Answer(
-        lambda: impact_tables(found, asked.wide),
-        "The policy has no effective targets.",
-        found,
-        names=lambda: found["scopes"],
-        whole=True,
-    )
 
 
 def impact_tables(answer: Entry, wide: bool = False) -> list[Table]:
