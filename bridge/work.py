@@ -183,6 +183,20 @@ class Turns(Generic[T]):
             if not keys:
                 del self._waiting[owner]
 
+    @property
+    def owners(self) -> list[Hashable]:
+        """The owners of keys, the next one first."""
+        return list(self._waiting)
+
+    def take_of(self, owner: Hashable, limit: int) -> list[T]:
+        """Remove and return up to `limit` keys of one owner, whose turn it is after that of all others."""
+        keys = self._waiting.pop(owner)
+        taken = [keys.popitem(last=False)[0] for _ in range(min(limit, len(keys)))]
+        self._count -= len(taken)
+        if keys:
+            self._waiting[owner] = keys
+        return taken
+
     def take(self, limit: int, fits: Callable[[T], bool] = lambda _: True) -> list[T]:
         """Remove and return up to `limit` keys that fit; an owner whose next key does not fit keeps its turn."""
         taken: list[T] = []

@@ -121,7 +121,6 @@ class Replicator:
         self._undescribed: dict[str, str] = {}  # by undescribed type of policies, the last logged message
         self._rules = rules
         self._linked_by = ""  # the rules that made the links
-        self.revision = 0  # of OPA's data: the number of notices
         self._listeners: dict[Listener, frozenset[str]] = {}  # with the types that each follows; empty: all
         self._following: asyncio.Task[None] | None = None
 
@@ -419,7 +418,6 @@ class Replicator:
             self._notify(Notice(tuple(keys), tuple(reported), was, kinds=kinds, traces=tracing.current()))
 
     def _notify(self, notice: Notice) -> None:
-        self.revision += 1
         named = {key.type_id for key in notice.keys}
         for listener, types in list(self._listeners.items()):
             if not types or notice.refilled or types & named:

@@ -18,6 +18,7 @@ from aiohttp import web
 
 from bridge.admission.concerned import Concerned
 from bridge.admission.guardrails import JudgeChange
+from bridge.derived.loop import Loop
 from bridge.files import rego_root
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import serving
@@ -114,6 +115,7 @@ class Parts:
     store: Store
     loading: PolicyLoading
     replicator: Replicator
+    loop: Loop
     budget: Budget
     remediator: Remediator
     audit: Audit
@@ -132,7 +134,7 @@ class Parts:
     @property
     def work(self) -> list[Run]:
         """What each part does until it is cancelled."""
-        runs: list[Run] = [self.replicator.run, *(writer.run for writer in self.writers)]
+        runs: list[Run] = [self.replicator.run, self.loop.run, *(writer.run for writer in self.writers)]
         runs += [self.reports.run, self.loading.run, self.store.run]
         if self.own_opa:
             runs.append(functools.partial(keep_running, self.own_opa, self.replicator.doubt))
@@ -198,15 +200,23 @@ async def _start_parts(
             measure_views(metrics, parts.publishing.edges, parts.publishing.destinations)
         _measure(metrics, parts, access)
         readers = await stack.enter_async_context(access.open(timeout=READERS_TIMEOUT, at_once=READERS_AT_ONCE))
-        replicator, audited = parts.replicator, parts.audit.audited
-        site.open(
-            Backing(parts.opa, readers, replicator, parts.remediator, checks, audited, store.cluster, store.doubts)
+        backing = Backing(
+            opa=parts.opa,
+            readers=readers,
+            loop=parts.loop,
+            replicator=parts.replicator,
+            remediator=parts.remediator,
+            checks=checks,
+            audited=parts.audit.audited,
+            cluster=store.cluster,
+            doubts=store.doubts,
         )
+        site.open(backing)
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
         running = Running(Engine(parts.opa, position=store.position, running=True), access.url, bridge_url, store.sink)
-        async with beside(_work(parts, [*parts.work, site.run], report, running)) as task:
+        async with beside(_work(parts, parts.work, report, running)) as task:
             yield task
 
 
@@ -243,6 +253,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
         store=store,
         loading=loading,
         replicator=replicator,
+        loop=Loop(opa),
         budget=budget,
         remediator=Remediator(impatient, store.sink, budget, patient=recovering),
         audit=audit,
@@ -272,6 +283,7 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     parts.loading.loader.before_rules_change(replicator.rules_change)
     replicator.listen(parts.concerned.note)
     replicator.listen(parts.remediator.note)
+    replicator.listen(parts.loop.note)
     replicator.listen(parts.audit.note)
     replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)
@@ -397,13 +409,14 @@ class Backing:
     """A working bridge: the OPA that it syncs, and its results.
 
     `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
-    following of changes. `replicator` notifies of writes to OPA; `remediator` counts the outcomes of policies;
+    following of changes. `loop` computes what is derived from OPA; `remediator` counts the outcomes of policies;
     `audited` has the violations of Constraints; `checks` returns by name why the bridge is not ready; `cluster` is None
     for a folder; `doubts` returns what an API server refuses or drops of the objects.
     """
 
     opa: Opa
     readers: Opa
+    loop: Loop
     replicator: Replicator
     remediator: Remediator
     checks: Callable[[], Mapping[str, str]]
@@ -422,6 +435,3 @@ class Site(Protocol):
 
     def open(self, backing: Backing) -> None:
         """Called when OPA is running."""
-
-    async def run(self) -> None:
-        """Work until cancelled."""

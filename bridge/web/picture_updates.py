@@ -4,22 +4,22 @@ import asyncio
 import contextlib
 import secrets
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
 
 import structlog
 
-from bridge.model.changes import Notice, merge_notices
-from bridge.model.types import DESCRIBING, POLICY_KIND
+from bridge.derived.loop import Concerned, Derived
+from bridge.model.changes import Notice
+from bridge.model.types import POLICY_KIND
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
 from bridge.queries.asking import with_suggestions
 from bridge.queries.statuses import condition_groups, differences
 from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture, sound
-from bridge.work import FAILED, PAUSE, Backoff
+from bridge.work import Turns
 
 log = structlog.get_logger(__name__)
 
@@ -27,14 +27,18 @@ BATCH = 250  # objects, or policies, of a query
 AT_ONCE = 2  # queries for parts of the picture: OPA evaluates each on one processor
 SHORTLY = 10.0  # longest delay of a notice about a write to OPA
 UNUSED = 300.0  # seconds without requests after which the picture is dropped
+Changed = tuple[Literal["node", "policy"], str]  # an object of the picture or one of its nodes, or a policy
 
 
-class Drawing:
+class Drawing(Derived[Changed]):
     """The picture, and the outcome of each policy. Nothing is queried before the first request.
 
     `journal` numbers changes. `whole` is set while the picture has all of OPA's objects, and `has_outcomes` while
     `policies` have all outcomes.
     """
+
+    name = "picture"
+    before_sync = True
 
     def __init__(self) -> None:
         self.picture = PagePicture()
@@ -44,146 +48,122 @@ class Drawing:
         self.has_outcomes = False
         self._backing: Backing | None = None
         self._follows = False
-        self._notices: list[tuple[float, Notice]] = []  # with the time of their arrival
         self._since: dict[str, float] = {}  # the time when an object was added to the picture
-        self._differing: set[str] = set()  # policies
+        self._drawn: set[str] | None = None  # objects that were drawn, while all of them are
+        self._led_to: set[str] = set()  # nodes whose edges may end at objects that are not drawn, meanwhile
         self._uncounted: set[str] = set()  # policies whose outcomes are not computed yet
         self._reported: set[str] = set()  # names that are not keys
-        self._all = True  # everything must be drawn again
+        self._settled = (-1, -1)  # the last revision without stale keys, of OPA's data and of the journal
         self._lookers = 0
-        self._looked = 0.0  # the time of the last request
-        self._wake = asyncio.Event()
+        self._closing: asyncio.TimerHandle | None = None
 
     def open(self, backing: Backing) -> None:
         """Note that OPA is running."""
         self._backing = backing
-        self._wake.set()
-
-    def note(self, notice: Notice) -> None:
-        """Process a notice of the replicator."""
-        if notice.refilled or any(key.type_id in DESCRIBING for key in notice.keys):
-            self._all = True
-        elif not notice.refilling:
-            self._notices.append((asyncio.get_running_loop().time(), notice))
-        self._wake.set()
+        if self._lookers:
+            self._begin(backing)
 
     @contextlib.contextmanager
     def looking(self) -> Iterator[None]:
         """Keep the picture while the block runs, and for a while after."""
         self._lookers += 1
-        self._wake.set()
+        if self._closing:
+            self._closing.cancel()
+            self._closing = None
+        if self._backing and not self._follows:
+            self._begin(self._backing)
         try:
             yield
         finally:
             self._lookers -= 1
-            self._looked = asyncio.get_running_loop().time()
+            if not self._lookers:
+                self._closing = asyncio.get_running_loop().call_later(UNUSED, self._put_away)
 
-    async def run(self) -> None:
-        """Draw until cancelled."""
-        backoff = Backoff(FAILED)
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(UNUSED if self._follows else None):
-                    await self._wake.wait()
-            self._wake.clear()
-            if self._backing is None:
-                continue
-            if not self._lookers and asyncio.get_running_loop().time() - self._looked > UNUSED:
-                self._put_away(self._backing)
-                continue
-            try:
-                await self._draw(self._backing)
-                backoff.reset()
-            except (OpaUnavailable, OpaUndefined) as error:
-                log.info("picture waiting for OPA", why=str(error))
-                await asyncio.sleep(PAUSE)
-                self._wake.set()
-            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
-                wait = backoff.next()
-                log.error("picture update failed", why=f"{type(error).__name__}: {error}", retry_seconds=wait)
-                self._forget()
-                await asyncio.sleep(wait)
-                self._wake.set()
+    def wants(self, change: Notice, since: float) -> Mapping[str, Any]:
+        """Return the part with the objects to draw again."""
+        if change.kinds:
+            return {}
+        # An object that was added shortly before its notice may have been created by this change; others that name it
+        # may have been drawn before that.
+        keys = map(str, change.keys)
+        return {"picture": {"drawn": [key for key in keys if self._since.get(key, since) < since - SHORTLY]}}
 
-    async def _draw(self, backing: Backing) -> None:
-        if not self._follows:
-            self._follows = True
-            backing.replicator.listen(self.note)
-            backing.remediator.follow(self._note_policies)
-        heard, revision = self._all or bool(self._notices), self.journal.revision
-        while self._all:
-            self._all = False
-            self._notices.clear()
-            try:
-                await self._draw_all(backing.opa)
-            except OpaError:
-                self._all = True
-                raise
-        while self._notices and not self._all:
-            notices, self._notices = self._notices, []
-            try:
-                await self._redraw(backing.opa, notices)
-            except OpaError:
-                self._notices = [*notices, *self._notices]
-                raise
-        await self._tell_policies(backing)
-        if heard and self.journal.revision == revision:
+    async def keys_of(self, concerned: Concerned) -> Iterable[Changed] | None:
+        """Return the objects to draw again."""
+        return None if concerned.change.kinds else _nodes(concerned.parts.get("picture", ()))
+
+    async def every(self) -> AsyncIterator[Iterable[Changed]]:
+        """Yield all objects from the top down, then all policies. What was not reached is not in the picture."""
+        opa = self._opened.opa
+        drawn = self._drawn = set()
+        self._led_to.clear()
+        for part in await opa.query("picture_roots", {}):
+            upcoming = [key for key in part if key not in drawn]
+            while upcoming:
+                yield _nodes(upcoming)
+                upcoming = sorted((self.picture.beside(upcoming) | self.picture.missing(self._led_to)) - drawn)
+                self._led_to.clear()
+        self._drawn = None
+        for key in [key for key in self.picture.objects if key not in drawn]:
+            self._note_nodes(self._take(key, None))
+        yield _policies({*await opa.query("policies", {}), *self.policies})
+
+    def take(self, stale: Turns[Changed]) -> Iterable[Sequence[Changed]]:
+        """Return as many as OPA answers about at once."""
+        return [stale.take(AT_ONCE * BATCH)]
+
+    async def compute(self, keys: Sequence[Changed]) -> None:
+        """Draw objects, and those that their edges end at; then policies."""
+        backing = self._opened
+        await self._draw(backing.opa, [key for what, key in keys if what == "node"])
+        for batch in batches([key for what, key in keys if what == "policy"], BATCH):
+            await self._compute_policies(backing, batch)
+
+    def settle(self, revision: int) -> None:
+        """Note that the picture has all of a revision."""
+        if revision > self._settled[0] and self.journal.revision == self._settled[1]:
             self.journal.add(())  # effective policies may differ where the picture does not
+        self._settled = revision, self.journal.revision
+        self.has_outcomes = self._opened.remediator.is_complete
         self.whole.set()
 
-    def _put_away(self, backing: Backing) -> None:
-        if self._follows:
-            self._follows = False
-            backing.replicator.ignore(self.note)
-            backing.remediator.unfollow(self._note_policies)
-            self._forget()
-
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Drop the picture."""
         self.picture, self.policies = PagePicture(), {}
         self._since.clear()
-        self._notices.clear()
-        self._differing.clear()
         self._uncounted.clear()
         self._reported.clear()
-        self._all = True
+        self._drawn = None
         self.whole.clear()
         self.has_outcomes = False
         self.journal.forget()
 
+    @property
+    def _opened(self) -> Backing:
+        assert self._backing is not None  # noqa: S101 - nothing is drawn before
+        return self._backing
+
+    def _begin(self, backing: Backing) -> None:
+        self._follows = True
+        backing.loop.follow(self)
+        backing.remediator.follow(self._note_policies)
+
+    def _put_away(self) -> None:
+        if self._follows and self._backing:
+            self._follows = False
+            self._backing.loop.leave(self)
+            self._backing.remediator.unfollow(self._note_policies)
+            self.forget()
+
     def _note_policies(self, keys: frozenset[str]) -> None:
-        self._differing |= keys
-        self._wake.set()
+        backing = self._opened
+        differing = {*keys}
+        if backing.remediator.is_complete:  # reported as a change of no policy, at least
+            differing |= self._uncounted
+            self._uncounted.clear()
+        backing.loop.add(self, _policies(differing))
 
-    async def _draw_all(self, opa: Opa) -> None:
-        drawn: set[str] = set()
-        for part in await opa.query("picture_roots", {}):
-            upcoming = [key for key in part if key not in drawn]
-            while upcoming:
-                drawn |= await self._put(opa, upcoming)
-                upcoming = sorted(self.picture.beside(upcoming) - drawn)
-            if self._all:
-                return  # the current drawing is outdated as a whole
-        for key in [key for key in self.picture.objects if key not in drawn]:
-            self._note_nodes(self._take(key, None))
-        held = await opa.query("policies", {})
-        self._differing |= {*held, *self.policies}
-
-    async def _redraw(self, opa: Opa, notices: Sequence[tuple[float, Notice]]) -> None:
-        was = {str(key): paths for key, paths in merge_notices([notice for _, notice in notices]).was.items()}
-        came: dict[str, float] = {}
-        for time, notice in notices:
-            for key in notice.keys:
-                came.setdefault(str(key), time)
-        if came:
-            # An object that was added shortly before its notice may have been created by this change; others that name
-            # it may have been drawn before that.
-            drawn = [key for key, time in came.items() if self._since.get(key, time) < time - SHORTLY]
-            more = {"was": was, "drawn": drawn}
-            parts = await in_parts(opa, "picture_changes", "keys", sorted(came), more)
-            await self._put(opa, sorted({key for _, found in parts for key in found}))
-
-    async def _put(self, opa: Opa, objects: Sequence[str]) -> set[str]:
-        """Draw objects, and those that their edges end at; return the keys of all of them."""
+    async def _draw(self, opa: Opa, objects: Sequence[str]) -> None:
         drawn: set[str] = set()
         upcoming = list(objects)
         while upcoming:
@@ -198,8 +178,11 @@ class Drawing:
                     self._note_nodes(concerned)
                     changed |= concerned
             drawn.update(upcoming)
+            if self._drawn is not None:
+                self._drawn |= drawn
+                self._led_to |= changed
+                return
             upcoming = sorted(self.picture.missing(changed) - drawn)
-        return drawn
 
     def _take(self, key: str, entry: Mapping[str, Any] | None) -> set[str]:
         if entry is not None:
@@ -215,37 +198,37 @@ class Drawing:
         return concerned
 
     def _note_nodes(self, keys: Iterable[str]) -> None:
-        changed: list[Changed] = [("node", key) for key in keys]
-        if changed:
+        if changed := _nodes(keys):
             self.journal.add(changed)
 
-    async def _tell_policies(self, backing: Backing) -> None:
-        is_complete = backing.remediator.is_complete  # reported as a change of no policy, at least
-        if is_complete:
-            self._differing |= self._uncounted
-            self._uncounted.clear()
-        keys = sorted(self._differing)
-        for batch in batches(keys, BATCH):
-            tallies = {key: backing.remediator.tallies(key) for key in batch}
-            more = {"tallies": tallies, "problems": True}
-            for names, entries in await in_parts(backing.opa, "status", "policies", batch, more):
-                policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
-                await _suggest_names(backing.opa, policies.values())
-                if not is_complete:
-                    self._uncounted.update(policies)
-                    policies = {key: _provisional(policy, self.policies.get(key)) for key, policy in policies.items()}
-                changed: list[Changed] = [
-                    ("policy", key) for key in names if self.policies.get(key) != policies.get(key)
-                ]
-                for _, key in changed:
-                    if key in policies:
-                        self.policies[key] = policies[key]
-                    else:
-                        del self.policies[key]
-                if changed:
-                    self.journal.add(changed)
-            self._differing.difference_update(batch)
-        self.has_outcomes = is_complete
+    async def _compute_policies(self, backing: Backing, keys: Sequence[str]) -> None:
+        is_complete = backing.remediator.is_complete
+        tallies = {key: backing.remediator.tallies(key) for key in keys}
+        more = {"tallies": tallies, "problems": True}
+        for names, entries in await in_parts(backing.opa, "status", "policies", keys, more):
+            policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
+            await _suggest_names(backing.opa, policies.values())
+            if not is_complete:
+                self._uncounted.update(policies)
+                policies = {key: _provisional(policy, self.policies.get(key)) for key, policy in policies.items()}
+            changed = [key for key in names if self.policies.get(key) != policies.get(key)]
+            for key in changed:
+                if key in policies:
+                    self.policies[key] = policies[key]
+                else:
+                    del self.policies[key]
+            if changed:
+                self.journal.add(_policies(changed))
+        if not is_complete and backing.remediator.is_complete:
+            self._note_policies(frozenset())  # it was completed meanwhile
+
+
+def _nodes(keys: Iterable[str]) -> list[Changed]:
+    return [("node", key) for key in keys]
+
+
+def _policies(keys: Iterable[str]) -> list[Changed]:
+    return [("policy", key) for key in sorted(keys)]
 
 
 def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -283,7 +266,6 @@ async def _suggest_names(opa: Opa, subjects: Iterable[dict[str, Any]]) -> None:
         one["problems"] = [next(found) for _ in one["problems"]]
 
 
-Changed = tuple[Literal["node", "policy"], str]
 REMEMBERED = 5_000  # revisions and keys; a client that has missed more starts again
 
 

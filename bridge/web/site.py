@@ -5,7 +5,6 @@ A request needs the right Host and Origin, and a token if the bridge listens bey
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import gzip
 import hashlib
@@ -207,12 +206,6 @@ class WebSite:
         self._backing = backing
         self._drawing.open(backing)
         self._following.open(backing)
-
-    async def run(self) -> None:
-        """Follow changes until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._drawing.run())
-            tasks.create_task(self._following.run())
 
     def _checks(self) -> Mapping[str, str]:
         return self._backing.checks() if self._backing else {"bridge": "the bridge is starting"}

@@ -66,13 +66,12 @@ async def test_object_that_spoils_a_query_is_left_out_and_the_picture_follows_th
             await asyncio.sleep(2)  # several times as long as a retry would wait
             assert f"{GROUP}/HTTPRoute/shop/bad" not in drawing.picture  # OPA does not have it
             assert bridge.replicator.rejected[f"{GROUP}/HTTPRoute"] == 1
-            assert not [log for log in logs if log.get("query") == "picture_changes"]
+            assert not [log for log in logs if log.get("query") == "concerned"]
             bridge.source.put(with_hostname(with_hostname(bad, ""), "d.example.com"))
             bridge.source.put(route("last", "e.example.com"))
             await eventually(lambda: f"{GROUP}/HTTPRoute/shop/last" in drawing.picture)
     events = {log["event"] for log in logs}
-    assert not events & {"picture update failed", "picture waiting for OPA"}
-    assert not events & {"effective policy watch failed", "effective policy watch waiting for OPA"}
+    assert not events & {"result failed", "result waiting for OPA", "changes waiting for OPA"}
 
 
 class Counting:
@@ -119,4 +118,4 @@ async def test_route_with_an_impossible_backend_is_drawn_and_so_are_its_changes(
             bridge.source.put(route("later", "d.example.com", "a#b"))
             await eventually(lambda: f"{GROUP}/HTTPRoute/shop/later" in drawing.picture)
             assert not any("/.." in key or "a#b" in key for key in drawing.picture.shown())
-    assert not {log["event"] for log in logs} & {"picture update failed", "picture waiting for OPA"}
+    assert not {log["event"] for log in logs} & {"result failed", "result waiting for OPA", "changes waiting for OPA"}

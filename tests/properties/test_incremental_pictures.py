@@ -26,7 +26,6 @@ from bridge.web.subscriptions import Followed, Following
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, at_work
 from tests.warm_opa import WarmOpa
-from tests.working import working
 
 AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
 PATIENCE = 300.0  # seconds for what is kept to become what it should be
@@ -47,14 +46,14 @@ async def looking(opa_url: str, objects: Collection[Object], remediator: Any = N
     drawing, following = Drawing(), Following()
     async with at_work(opa_url, objects) as bridge:
         opa = bridge.opa
-        backing = Backing(opa, opa, bridge.replicator, remediator or bridge.remediator, dict, Audited(opa))
+        counting = remediator or bridge.remediator
+        backing = Backing(opa, opa, bridge.loop, bridge.replicator, counting, dict, Audited(opa))
         drawing.open(backing)
         following.open(backing)
         kinds = ("Gateway", "HTTPRoute", "Service", "Thing", "Namespace", "GatewayClass", "ListenerSet")
         targets = [key_of(obj) for obj in objects if obj["kind"] in kinds]
-        async with working(drawing.run, following.run):
-            with drawing.looking(), following.following(targets, None, None) as (_, followed):
-                yield Looking(bridge, drawing, followed)
+        with drawing.looking(), following.following(targets, None, None) as (_, followed):
+            yield Looking(bridge, drawing, followed)
 
 
 @pytest.mark.parametrize("seed", [1])

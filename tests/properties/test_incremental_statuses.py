@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bridge.derived.loop import Loop
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.model.types import ALWAYS
@@ -38,6 +39,7 @@ class Bridge:
     notices: Notices
     remediator: Remediator
     replicator: Replicator
+    loop: Loop
 
     async def settled(self) -> None:
         """Wait until every change is written, computed and remediated, and the source has delivered the statuses."""
@@ -78,11 +80,13 @@ async def at_work(
         sink = ScriptedSink(source)
         remediator = Remediator(opa, sink, Budget(1e6, 1_000_000))
         notices = Notices(source, replicator)
+        loop = Loop(opa)
         replicator.listen(remediator.note)
-        async with working(replicator.run, remediator.run):
+        replicator.listen(loop.note)
+        async with working(replicator.run, remediator.run, loop.run):
             if wait:
                 await asyncio.wait_for(replicator.filled.wait(), 300)
-            yield Bridge(source, opa, sink, notices, remediator, replicator)
+            yield Bridge(source, opa, sink, notices, remediator, replicator, loop)
 
 
 @asynccontextmanager

@@ -6,14 +6,6 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   The objects that guardrails must judge again after a change of the objects `keys`, which had the index paths `was`.
-# entrypoint: true
-guarded := problem if {
-	problem := queries.problem([["keys", "keys"]])
-} else := sort(admission.concerned_objects)
-
-# METADATA
-# description: |
 #   What guardrails judge about an AdmissionRequest: the Constraints, the objects and the change; for the update of
 #   metadata by another resource also the `request` that stands for it. It `describes` if it changes what policies of a kind
 #   mean.

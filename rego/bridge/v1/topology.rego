@@ -47,18 +47,6 @@ picture := problem if {
 
 # METADATA
 # description: |
-#   The objects whose `picture` a change of the objects `keys` may affect. `was` has by key the previous index paths of an
-#   object, `drawn` names those of `keys` that were drawn before.
-# entrypoint: true
-picture_changes := problem if {
-	problem := queries.problem([["keys", "keys"]])
-} else := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
-	changed := {key | some key in input.keys}
-	appeared := changed - {key | some key in object.get(input, "drawn", []); lookup.get(key)}
-}
-
-# METADATA
-# description: |
 #   Every kind with objects, a CRD or a description, `{names, policy}` by `<group>/<Kind>`, for short names on the command
 #   line.
 # entrypoint: true

@@ -1,0 +1,336 @@
+"""The loop: keeps everything that is derived from OPA's documents up to date, at the cost of each change.
+
+A *result* (`Derived`) has a value for each of its keys. The loop decides when and in which order values are computed
+again; a result only says which keys a change concerns, and computes values.
+
+    notice -> one query `concerned` for all results -> stale keys of each result, in turns -> values -> settled
+
+- The query is asked once for all changes that wait, with the parts that the present results want.
+- Keys that a change concerns come before their owner's others. A key is stale once, however many changes concern it.
+- While OPA is synced again, nothing is computed. After that, everything is stale.
+- OPA that does not answer is asked again. After any other failure of a result, all of its keys are stale, with growing
+  delays. One result never waits for another.
+"""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from bridge.model.changes import Notice, merge_notices
+from bridge.opa.batches import in_parts
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
+from bridge.work import FAILED, PAUSE, Backoff, Turns
+
+K = TypeVar("K", bound=Hashable)
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """Changes that OPA has, as one, and the parts of the query `concerned` about them, by name.
+
+    A change without changed declarations (`keys`) has no parts.
+    """
+
+    change: Notice
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Derived(ABC, Generic[K]):
+    """One result. `name` is for the log; one that is computed `before_sync` does not wait for OPA's first sync."""
+
+    name: str
+    before_sync = False
+
+    def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - for those that need it
+        """Return the parts of the query `concerned` that `keys_of` needs, each with its input.
+
+        The first of the changes arrived at the time `since`.
+        """
+        return {}
+
+    @abstractmethod
+    async def keys_of(self, concerned: Concerned) -> Iterable[K] | None:
+        """Return the keys whose values changes concern; None: any. May raise an OpaError."""
+
+    @abstractmethod
+    def every(self) -> AsyncIterator[Iterable[K]]:
+        """Yield all keys, in groups: the next one is requested when no key is stale. May raise an OpaError."""
+
+    @abstractmethod
+    async def compute(self, keys: Sequence[K]) -> None:
+        """Compute the values of these keys from what OPA has now, and keep them. May raise an OpaError."""
+
+    def owner_of(self, key: K) -> Hashable:  # noqa: ARG002 - one owner by default
+        """Return the owner of a key: owners take turns."""
+        return ""
+
+    @abstractmethod
+    def take(self, stale: Turns[K]) -> Iterable[Sequence[K]]:
+        """Remove and return the keys to compute next, at least one, in batches: one that fails keeps no other."""
+
+    def distrust(self) -> None:
+        """Note that OPA is about to be synced again: no value counts until `settle`."""
+
+    def forget(self) -> None:
+        """Note that a computation failed in a way that may have spoiled values: all are computed again."""
+
+    def settle(self, revision: int) -> None:
+        """Note that no key is stale, as of this revision of OPA's data."""
+
+
+class Loop:
+    """Computes results; `note` takes the replicator's notices, `run` works until cancelled.
+
+    `revision` numbers the states of OPA's data.
+    """
+
+    def __init__(self, opa: Opa) -> None:
+        self.revision = 0
+        self._opa = opa
+        self._works: dict[Derived[Any], _Work[Any]] = {}
+        self._waiting: list[Notice] = []
+        self._since = 0.0  # the time when the first of them arrived
+        self._syncs = 0  # of OPA, begun or ended: what was asked before one does not count
+        self._is_synced: bool | None = None  # None before the first sync
+        self._is_asking = False
+        self._wake = asyncio.Event()
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def note(self, notice: Notice) -> None:
+        """Process a notice of the replicator."""
+        self.revision += 1
+        if notice.refilling or notice.refilled:
+            self._syncs += 1
+            self._is_synced = notice.refilled
+            self._waiting.clear()
+            for work in self._works.values():
+                work.sync(self.revision, ended=notice.refilled)
+            return
+        if not self._waiting:
+            self._since = asyncio.get_running_loop().time()
+        self._waiting.append(notice)
+        self._wake.set()
+
+    def follow(self, result: Derived[K]) -> None:
+        """Compute this result from now on, beginning with all of its keys."""
+        may_work = result.before_sync if self._is_synced is None else self._is_synced
+        work = self._works[result] = _Work(result, self.revision, may_work=may_work)
+        if self._tasks:
+            work.task = self._tasks.create_task(work.run())
+
+    def leave(self, result: Derived[Any]) -> None:
+        """Stop computing this result."""
+        work = self._works.pop(result)
+        if work.task:
+            work.task.cancel()
+
+    def add(self, result: Derived[K], keys: Iterable[K]) -> None:
+        """Note that keys are stale for another reason than a change in OPA."""
+        self._works[result].add(keys)
+
+    def is_settled(self, result: Derived[Any]) -> bool:
+        """Return whether no key of a result is stale, or may be because of a change that waits."""
+        return not self._waiting and not self._is_asking and self._works[result].is_settled
+
+    async def run(self) -> None:
+        """Follow changes and compute results until cancelled."""
+        async with asyncio.TaskGroup() as self._tasks:
+            for work in self._works.values():
+                work.task = self._tasks.create_task(work.run())
+            await self._follow_changes()
+
+    async def _follow_changes(self) -> None:
+        backoff = Backoff(FAILED)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not self._waiting:
+                continue
+            syncs, revision, works = self._syncs, self.revision, list(self._works.values())
+            notices, self._waiting = self._waiting, []
+            self._is_asking = True
+            try:
+                concerned = await self._ask(merge_notices(notices), works)
+            except (OpaUnavailable, OpaUndefined) as error:
+                log.info("changes waiting for OPA", why=str(error))
+                if syncs == self._syncs:
+                    self._waiting[:0] = notices
+                await asyncio.sleep(PAUSE)
+                self._wake.set()
+            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                wait = backoff.next()
+                log.error("query of concerned objects failed", why=_describe(error), retry_seconds=wait)
+                await asyncio.sleep(wait)
+                for work in works if syncs == self._syncs else ():
+                    work.start_over(revision)
+                self._wake.set()
+            else:
+                backoff.reset()
+                for work in works if syncs == self._syncs else ():
+                    work.hear(concerned, revision)
+            finally:
+                self._is_asking = False
+
+    async def _ask(self, change: Notice, works: Iterable["_Work[Any]"]) -> Concerned:
+        wanted: dict[str, Any] = {}
+        for work in works if change.keys else ():
+            wanted |= work.result.wants(change, self._since)
+        if not wanted:
+            return Concerned(change)
+        was = {str(key): paths for key, paths in change.was.items()}
+        keys = sorted(map(str, change.keys))
+        parts: dict[str, Any] = {}
+        for _, found in await in_parts(self._opa, "concerned", "keys", keys, {"was": was, "wanted": wanted}):
+            _merge(parts, found)
+        return Concerned(change, parts)
+
+
+class _Work(Generic[K]):
+    """What is to be done for one result."""
+
+    def __init__(self, result: Derived[K], revision: int, *, may_work: bool) -> None:
+        self.result = result
+        self.task: asyncio.Task[None] | None = None
+        self._stale: Turns[K] = Turns(result.owner_of)
+        self._heard: list[Concerned] = []  # of which keys are not known yet
+        self._everything = True  # all keys are stale
+        self._upcoming: AsyncIterator[Iterable[K]] | None = None  # further keys, of which all are stale
+        self._revision = revision  # of the newest change heard of
+        self._may_work = may_work
+        self._was_settled = False
+        self._wake = asyncio.Event()
+        self._wake.set()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no key is stale."""
+        return self._was_settled
+
+    def sync(self, revision: int, *, ended: bool) -> None:
+        """Note that OPA is being synced again, or was."""
+        self._may_work = ended
+        self.start_over(revision)
+        if not ended:
+            self.result.distrust()
+
+    def start_over(self, revision: int) -> None:
+        """Note that all keys are stale."""
+        self._everything, self._upcoming = True, None
+        self._heard.clear()
+        self._stale.clear()
+        self._stir(revision)
+
+    def hear(self, concerned: Concerned, revision: int) -> None:
+        """Note changes, which were asked about before a later sync."""
+        self._heard.append(concerned)
+        self._stir(revision)
+
+    def add(self, keys: Iterable[K]) -> None:
+        """Note that these keys are stale."""
+        for key in keys:
+            self._stale.add(key)
+        self._stir(self._revision)
+
+    def _stir(self, revision: int) -> None:
+        self._revision = max(self._revision, revision)
+        self._was_settled = False
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Compute until cancelled."""
+        backoff = Backoff(FAILED)
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                while self._may_work and await self._do_next():
+                    pass
+            except (OpaUnavailable, OpaUndefined) as error:
+                log.info("result waiting for OPA", result=self.result.name, why=str(error))
+                await asyncio.sleep(PAUSE)
+                self._wake.set()
+            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+                wait = backoff.next()
+                log.error("result failed", result=self.result.name, why=_describe(error), retry_seconds=wait)
+                self.result.forget()
+                await asyncio.sleep(wait)
+                self.start_over(self._revision)
+            else:
+                if self._may_work:
+                    backoff.reset()
+
+    async def _do_next(self) -> bool:
+        """Do one piece of work; return False if there was none."""
+        if self._everything:
+            self._everything = False
+            self._stale.clear()
+            self._upcoming = self.result.every()
+        elif self._heard:
+            await self._find_keys(self._heard[0])
+        elif self._stale:
+            await self._compute(self.result.take(self._stale))
+        elif self._upcoming is not None:
+            await self._take_more(self._upcoming)
+        else:
+            if not self._was_settled:
+                self._was_settled = True
+                self.result.settle(self._revision)
+            return False
+        return True
+
+    async def _find_keys(self, concerned: Concerned) -> None:
+        keys = await self.result.keys_of(concerned)
+        if not self._heard or self._heard[0] is not concerned:
+            return  # everything is stale meanwhile
+        del self._heard[0]
+        if keys is None:
+            self._everything = True
+        for key in keys or ():
+            self._stale.add(key, first=True)
+
+    async def _compute(self, batches: Iterable[Sequence[K]]) -> None:
+        failed: OpaError | None = None
+        for keys in batches:
+            try:
+                await self.result.compute(keys)
+            except OpaError as error:
+                failed = error
+                for key in keys:
+                    self._stale.add(key)
+        if failed is not None:
+            raise failed
+
+    async def _take_more(self, upcoming: AsyncIterator[Iterable[K]]) -> None:
+        try:
+            keys = await anext(upcoming, None)
+        except BaseException:
+            if upcoming is self._upcoming:
+                self._everything, self._upcoming = True, None
+            raise
+        if upcoming is not self._upcoming:
+            return  # everything is stale meanwhile
+        if keys is None:
+            self._upcoming = None
+        for key in keys or ():
+            self._stale.add(key)
+
+
+def _merge(parts: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add the parts of further objects: lists of lists, below names."""
+    for name, found in more.items():
+        if isinstance(found, Mapping):
+            _merge(parts.setdefault(name, {}), found)
+        else:
+            known = parts.get(name, [])
+            parts[name] = [*known, *(one for one in found if one not in set(known))]
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

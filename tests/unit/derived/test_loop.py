@@ -1,0 +1,302 @@
+"""When the loop computes what, and in which order; that results are right is a property (tests/properties)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from bridge.derived.loop import Concerned, Derived, Loop
+from bridge.model.changes import Notice
+from bridge.model.keys import parse_key
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected, OpaUnavailable
+from bridge.work import Turns
+from tests.working import working
+
+pytestmark = pytest.mark.fake_time
+
+SYNCED, SYNCING = Notice(refilled=True), Notice(refilling=True)
+
+
+def changed(*names: str, **more: Any) -> Notice:
+    """A change of these objects, `namespace/name`."""
+    return Notice(tuple(parse_key(f"core/Service/{name}") for name in names), **more)
+
+
+class Concerning(Opa):
+    """An OPA in which a change concerns what it changes; `queries` has the inputs."""
+
+    def __init__(self) -> None:
+        super().__init__("http://localhost")
+        self.queries: list[Mapping[str, Any]] = []
+        self.raising: list[Exception] = []
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """The keys, for each wanted part."""
+        assert name == "concerned"
+        self.queries.append(input_document)
+        await asyncio.sleep(1.0)
+        if self.raising:
+            raise self.raising.pop()
+        return {part: list(input_document["keys"]) for part in input_document["wanted"]}
+
+
+class Lengths(Derived[str]):
+    """A result with a key for each object; each computation takes a second."""
+
+    name = "lengths"
+
+    def __init__(self, *known: str, part: str = "lengths") -> None:
+        self.known = known
+        self.part = part
+        self.computed: list[tuple[str, ...]] = []
+        self.settled: list[int] = []
+        self.forgotten = self.distrusted = 0
+        self.failures: list[Exception] = []
+
+    def wants(self, change: Notice, since: float) -> Mapping[str, Any]:
+        """The objects of one part."""
+        return {self.part: {}}
+
+    async def keys_of(self, concerned: Concerned) -> Iterable[str] | None:
+        """The objects' names; any after a change of kinds."""
+        if concerned.change.kinds:
+            return None
+        return [key.removeprefix("core/Service/") for key in concerned.parts.get(self.part, ())]
+
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """One after the other."""
+        for key in self.known:
+            yield [key]
+
+    def owner_of(self, key: str) -> Hashable:
+        """The namespace."""
+        return key.partition("/")[0]
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Two batches of one key."""
+        return [[key] for key in stale.take(2)]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Remember the keys."""
+        await asyncio.sleep(1.0)
+        if self.failures:
+            raise self.failures.pop()
+        self.computed.append(tuple(keys))
+
+    def settle(self, revision: int) -> None:
+        """Remember the revision."""
+        self.settled.append(revision)
+
+    def forget(self) -> None:
+        """Count it."""
+        self.forgotten += 1
+
+    def distrust(self) -> None:
+        """Count it."""
+        self.distrusted += 1
+
+    def taken(self) -> list[str]:
+        """The computed keys since the last call."""
+        keys = [key for keys in self.computed for key in keys]
+        self.computed.clear()
+        return keys
+
+
+@asynccontextmanager
+async def computing(*results: Derived[Any], synced: bool = True) -> AsyncIterator[tuple[Loop, Concerning]]:
+    """A loop with these results, after the first sync of OPA and their first computation."""
+    opa = Concerning()
+    loop = Loop(opa)
+    async with working(loop.run):
+        for result in results:
+            loop.follow(result)
+        if synced:
+            loop.note(SYNCED)
+            await settled(loop, *results)
+        yield loop, opa
+
+
+async def settled(loop: Loop, *results: Derived[Any]) -> None:
+    """Wait until no key is stale."""
+    while not all(map(loop.is_settled, results)):  # noqa: ASYNC110 - the clock jumps
+        await asyncio.sleep(0.1)
+
+
+async def test_everything_is_computed_after_the_first_sync() -> None:
+    result = Lengths("a/one", "b/two")
+    async with computing(result, synced=False) as (loop, opa):
+        loop.note(changed("a/one"))
+        await asyncio.sleep(10)
+        assert not result.computed
+        loop.note(SYNCED)
+        await settled(loop, result)
+        assert result.taken() == ["a/one", "b/two"]
+        assert opa.queries[1:] == []
+
+
+async def test_changes_that_wait_are_one_query_for_all_results() -> None:
+    one, other, silent = Lengths(part="one"), Lengths(part="other"), Lengths()
+    silent.wants = lambda *_: {}  # type: ignore[method-assign]
+    async with computing(one, other, silent) as (loop, opa):
+        was = {parse_key("core/Service/a/x"): (("parents", "p"),)}
+        loop.note(changed("a/x", was=was))
+        loop.note(changed("a/y", "a/x"))
+        await settled(loop, one, other, silent)
+        keys = ["core/Service/a/x", "core/Service/a/y"]
+        assert opa.queries == [
+            {"keys": keys, "was": {"core/Service/a/x": (("parents", "p"),)}, "wanted": {"one": {}, "other": {}}}
+        ]
+        assert one.taken() == other.taken() == ["a/y", "a/x"]
+        assert one.settled[-1] == loop.revision == 3
+
+
+async def test_a_change_that_changes_no_declaration_is_no_query() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        result.taken()
+        loop.note(Notice(reported=(parse_key("core/Service/a/one"),)))
+        await settled(loop, result)
+        assert not opa.queries
+        assert result.taken() == []
+        assert result.settled[-1] == loop.revision
+
+
+async def test_after_a_change_of_policy_kinds_everything_is_stale() -> None:
+    result = Lengths("a/one", "b/two")
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.note(changed("a/x", kinds=True))
+        await settled(loop, result)
+        assert result.taken() == ["a/one", "b/two"]
+
+
+async def test_namespaces_take_turns_and_changes_come_before_the_others_of_their_namespace() -> None:
+    result = Lengths()
+    async with computing(result) as (loop, _):
+        loop.add(result, [f"many/{number}" for number in range(20)])
+        loop.note(changed("few/x", "many/new"))
+        await settled(loop, result)
+        order = result.taken()
+        # The query takes a second, and so does each computation.
+        assert order.index("few/x") <= 4
+        assert order.index("many/new") <= 4
+        assert len(order) == 22
+
+
+async def test_nothing_is_computed_while_opa_is_synced_again() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        result.taken()
+        loop.note(SYNCING)
+        assert not loop.is_settled(result)
+        assert result.distrusted == 1
+        loop.note(changed("a/x"))
+        await asyncio.sleep(100)
+        assert result.taken() == []
+        loop.note(SYNCED)
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+        assert len(opa.queries) == 1
+
+
+async def test_a_sync_ends_what_was_asked_before_it() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.note(changed("a/x"))
+        await asyncio.sleep(0.5)
+        loop.note(SYNCING)
+        loop.note(SYNCED)
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+
+
+async def test_results_computed_before_the_first_sync_do_not_wait_for_it() -> None:
+    result = Lengths("a/one")
+    result.before_sync = True
+    async with computing(result, synced=False) as (loop, _):
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+
+
+async def test_an_opa_that_does_not_answer_is_asked_again() -> None:
+    result = Lengths()
+    async with computing(result) as (loop, opa):
+        opa.raising += [OpaUnavailable("away"), OpaUnavailable("away")]
+        result.failures += [OpaUnavailable("away")]
+        loop.note(changed("a/x"))
+        loop.note(changed("a/y"))
+        await settled(loop, result)
+        assert len(opa.queries) == 3
+        assert sorted(result.taken()) == ["a/x", "a/y"]
+        assert not result.forgotten
+
+
+async def test_a_batch_that_fails_keeps_no_other_from_its_turn() -> None:
+    result = Lengths()
+    async with computing(result) as (loop, _):
+        result.failures += [OpaUnavailable("away")] * 3
+        loop.add(result, ["a/x", "b/y"])
+        await settled(loop, result)
+        assert sorted(result.taken()) == ["a/x", "b/y"]
+
+
+async def test_after_another_failure_everything_is_computed_again_with_growing_delays() -> None:
+    result, other = Lengths("a/one"), Lengths("b/two")
+    async with computing(result, other) as (loop, _):
+        began = asyncio.get_running_loop().time()
+        result.failures += [ValueError("defect"), OpaRejected(500, "internal_error", "odd"), ValueError("defect")]
+        other.taken()
+        loop.add(result, ["a/x"])
+        await settled(loop, result, other)
+        assert result.taken() == ["a/one", "a/one"]
+        assert result.forgotten == 3
+        assert asyncio.get_running_loop().time() - began > 3 + 0.1 + 0.2 + 0.4
+        assert other.taken() == []
+
+
+async def test_a_query_that_fails_makes_everything_stale() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        result.taken()
+        opa.raising += [ValueError("defect")]
+        loop.note(changed("a/x"))
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+
+
+async def test_keys_that_cannot_be_listed_are_listed_again() -> None:
+    class Broken(Lengths):
+        tries = 0
+
+        async def every(self) -> AsyncIterator[Iterable[str]]:
+            self.tries += 1
+            yield ["a/one"]
+            if self.tries == 1:
+                raise OpaUnavailable("away")
+            yield ["b/two"]
+
+    result = Broken()
+    async with computing(result):
+        assert result.taken() == ["a/one", "a/one", "b/two"]
+
+
+async def test_a_result_that_nobody_follows_is_not_computed() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        loop.leave(result)
+        result.taken()
+        loop.note(changed("a/x"))
+        await asyncio.sleep(10)
+        assert not opa.queries
+        loop.follow(result)
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+        loop.leave(result)
+        loop.note(SYNCING)
+        loop.follow(result)
+        await asyncio.sleep(10)
+        assert result.taken() == []
