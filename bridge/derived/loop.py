@@ -3,7 +3,7 @@
 A *result* (`Derived`) has a value for each of its keys. The loop decides when and in which order values are computed
 again; a result only says which keys a change concerns, and computes values.
 
-    notice -> one query `concerned` for all results -> stale keys of each result, in turns -> values -> settled
+    notice -> one query `outdated` for all results -> stale keys of each result, in turns -> values -> settled
 
 - The query is asked once for all changes that wait, with the parts that the present results want.
 - Keys that a change concerns come before their owner's others. A key is stale once, however many changes concern it.
@@ -32,8 +32,8 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Concerned:
-    """Changes that OPA has, as one, and the parts of the query `concerned` about them, by name.
+class Outdated:
+    """Changes that OPA has, as one, and the parts of the query `outdated` about them, by name.
 
     A change without changed declarations (`keys`) has no parts.
     """
@@ -49,14 +49,14 @@ class Derived(ABC, Generic[K]):
     before_sync = False
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - for those that need it
-        """Return the parts of the query `concerned` that `keys_of` needs, each with its input.
+        """Return the parts of the query `outdated` that `keys_of` needs, each with its input.
 
         The first of the changes arrived at the time `since`.
         """
         return {}
 
     @abstractmethod
-    async def keys_of(self, concerned: Concerned) -> Iterable[K] | None:
+    async def keys_of(self, outdated: Outdated) -> Iterable[K] | None:
         """Return the keys whose values changes concern; None: any. May raise an OpaError."""
 
     @abstractmethod
@@ -157,7 +157,7 @@ class Loop:
             notices, self._waiting = self._waiting, []
             self._is_asking = True
             try:
-                concerned = await self._ask(merge_notices(notices), works)
+                outdated = await self._ask(merge_notices(notices), works)
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("changes waiting for OPA", why=str(error))
                 if syncs == self._syncs:
@@ -166,7 +166,7 @@ class Loop:
                 self._wake.set()
             except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
                 wait = backoff.next()
-                log.error("query of concerned objects failed", why=_describe(error), retry_seconds=wait)
+                log.error("query of outdated values failed", why=_describe(error), retry_seconds=wait)
                 await asyncio.sleep(wait)
                 for work in works if syncs == self._syncs else ():
                     work.start_over(revision)
@@ -174,22 +174,22 @@ class Loop:
             else:
                 backoff.reset()
                 for work in works if syncs == self._syncs else ():
-                    work.hear(concerned, revision)
+                    work.hear(outdated, revision)
             finally:
                 self._is_asking = False
 
-    async def _ask(self, change: Notice, works: Iterable["_Work[Any]"]) -> Concerned:
+    async def _ask(self, change: Notice, works: Iterable["_Work[Any]"]) -> Outdated:
         wanted: dict[str, Any] = {}
         for work in works if change.keys else ():
             wanted |= work.result.wants(change, self._since)
         if not wanted:
-            return Concerned(change)
+            return Outdated(change)
         was = {str(key): paths for key, paths in change.was.items()}
         keys = sorted(map(str, change.keys))
         parts: dict[str, Any] = {}
-        for _, found in await in_parts(self._opa, "concerned", "keys", keys, {"was": was, "wanted": wanted}):
+        for _, found in await in_parts(self._opa, "outdated", "keys", keys, {"was": was, "wanted": wanted}):
             _merge(parts, found)
-        return Concerned(change, parts)
+        return Outdated(change, parts)
 
 
 class _Work(Generic[K]):
@@ -199,7 +199,7 @@ class _Work(Generic[K]):
         self.result = result
         self.task: asyncio.Task[None] | None = None
         self._stale: Turns[K] = Turns(result.owner_of)
-        self._heard: list[Concerned] = []  # of which keys are not known yet
+        self._heard: list[Outdated] = []  # of which keys are not known yet
         self._everything = True  # all keys are stale
         self._upcoming: AsyncIterator[Iterable[K]] | None = None  # further keys, of which all are stale
         self._revision = revision  # of the newest change heard of
@@ -227,9 +227,9 @@ class _Work(Generic[K]):
         self._stale.clear()
         self._stir(revision)
 
-    def hear(self, concerned: Concerned, revision: int) -> None:
+    def hear(self, outdated: Outdated, revision: int) -> None:
         """Note changes, which were asked about before a later sync."""
-        self._heard.append(concerned)
+        self._heard.append(outdated)
         self._stir(revision)
 
     def add(self, keys: Iterable[K]) -> None:
@@ -285,9 +285,9 @@ class _Work(Generic[K]):
             return False
         return True
 
-    async def _find_keys(self, concerned: Concerned) -> None:
-        keys = await self.result.keys_of(concerned)
-        if not self._heard or self._heard[0] is not concerned:
+    async def _find_keys(self, outdated: Outdated) -> None:
+        keys = await self.result.keys_of(outdated)
+        if not self._heard or self._heard[0] is not outdated:
             return  # everything is stale meanwhile
         del self._heard[0]
         if keys is None:

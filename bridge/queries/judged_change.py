@@ -105,6 +105,6 @@ async def _find_judged(states: States, change: PlannedChange, names: Sequence[st
     for state in both:
         policies = await state.query("policies", {}) if differing else []
         keys = [*change.keys, *(key for key in policies if parse_key(key).type_id in differing)]
-        found = await state.query("concerned", {"keys": keys, "was": {}, "wanted": {"guarded": {}}})
+        found = await state.query("outdated", {"keys": keys, "was": {}, "wanted": {"guarded": {}}})
         concerned.update(found["guarded"])
     return sorted(audited & concerned)

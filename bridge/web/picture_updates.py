@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import structlog
 
-from bridge.derived.loop import Concerned, Derived
+from bridge.derived.loop import Derived, Outdated
 from bridge.model.changes import Notice
 from bridge.model.types import POLICY_KIND
 from bridge.opa.batches import batches, in_parts
@@ -88,9 +88,9 @@ class Drawing(Derived[Changed]):
         keys = map(str, change.keys)
         return {"picture": {"drawn": [key for key in keys if self._since.get(key, since) < since - SHORTLY]}}
 
-    async def keys_of(self, concerned: Concerned) -> Iterable[Changed] | None:
+    async def keys_of(self, outdated: Outdated) -> Iterable[Changed] | None:
         """Return the objects to draw again."""
-        return None if concerned.change.kinds else _nodes(concerned.parts.get("picture", ()))
+        return None if outdated.change.kinds else _nodes(outdated.parts.get("picture", ()))
 
     async def every(self) -> AsyncIterator[Iterable[Changed]]:
         """Yield all objects from the top down, then all policies. What was not reached is not in the picture."""

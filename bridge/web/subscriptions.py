@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from bridge.derived.loop import Concerned, Derived
+from bridge.derived.loop import Derived, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
 from bridge.opa.batches import in_parts
@@ -151,15 +151,13 @@ class Following(Derived[Due]):
         """Return the parts with the effective targets that a change affects."""
         return {} if change.kinds else {"scopes": {}, "objects": {}}
 
-    async def keys_of(self, concerned: Concerned) -> Iterable[Due] | None:
+    async def keys_of(self, outdated: Outdated) -> Iterable[Due] | None:
         """Return the affected effective targets, including deleted known ones, for each source."""
-        change = concerned.change
+        change = outdated.change
         if change.kinds:
             return None
-        affected: dict[str, set[str]] = {
-            kind: {*targets} for kind, targets in concerned.parts.get("scopes", {}).items()
-        }
-        objects = {*map(str, change.keys), *concerned.parts.get("objects", ())}
+        affected: dict[str, set[str]] = {kind: {*targets} for kind, targets in outdated.parts.get("scopes", {}).items()}
+        objects = {*map(str, change.keys), *outdated.parts.get("objects", ())}
         for one in self._followed.values():
             for target, kind in one.entries:
                 if object_of(target) in objects:

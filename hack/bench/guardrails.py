@@ -83,7 +83,7 @@ async def _judged(session: aiohttp.ClientSession, bridge: BridgeProcess, policy:
     """Return the seconds of the queries that the audit sends after a change of a policy."""
     began = time.perf_counter()
     change = {"keys": [str(key_of(policy))], "was": {}, "wanted": {"guarded": {}}}
-    affected = (await ask(session, bridge.opa_url, "concerned", change))["guarded"]
+    affected = (await ask(session, bridge.opa_url, "outdated", change))["guarded"]
     for start in range(0, len(affected), BATCH):
         await ask(session, bridge.opa_url, "violations", {"objects": affected[start : start + BATCH]})
     return time.perf_counter() - began

@@ -66,7 +66,7 @@ async def test_object_that_spoils_a_query_is_left_out_and_the_picture_follows_th
             await asyncio.sleep(2)  # several times as long as a retry would wait
             assert f"{GROUP}/HTTPRoute/shop/bad" not in drawing.picture  # OPA does not have it
             assert bridge.replicator.rejected[f"{GROUP}/HTTPRoute"] == 1
-            assert not [log for log in logs if log.get("query") == "concerned"]
+            assert not [log for log in logs if log.get("query") == "outdated"]
             bridge.source.put(with_hostname(with_hostname(bad, ""), "d.example.com"))
             bridge.source.put(route("last", "e.example.com"))
             await eventually(lambda: f"{GROUP}/HTTPRoute/shop/last" in drawing.picture)

@@ -106,7 +106,7 @@ async def _draw(opa: Opa, changed: list[str], changes: dict[str, Any]) -> None:
     """Ask for the picture as the page does: what a change concerns is drawn, and then what each edge leads to."""
     drawn: set[str] = set()
     upcoming = {key for part in await opa.query("picture_roots", {"changes": changes}) for key in part}
-    concerned = await opa.query("concerned", {"keys": changed, "wanted": {"picture": {}}, "changes": changes})
+    concerned = await opa.query("outdated", {"keys": changed, "wanted": {"picture": {}}, "changes": changes})
     upcoming.update(concerned["picture"])
     while upcoming - drawn:
         entries = await opa.query("picture", {"objects": sorted(upcoming - drawn), "changes": changes})

@@ -294,7 +294,7 @@ test_a_denial_names_the_policies_at_fault_that_the_guardrail_names if {
 
 test_the_objects_below_a_changed_policy_are_judged_again if {
 	change := {"keys": ["example.com/ColorPolicy/infra/dark"], "was": {}, "wanted": {"guarded": {}}}
-	found := v1.concerned.guarded with input as object.union(change, {"changes": {"upsert": array.concat(testing.world, [_dark])}})
+	found := v1.outdated.guarded with input as object.union(change, {"changes": {"upsert": array.concat(testing.world, [_dark])}})
 	testing.cart_route in found
 	"core/Service/shop/cart" in found
 }

@@ -125,7 +125,7 @@ test_links_that_do_not_count_are_reported_with_their_reason if {
 
 _redrawn(objects, fields) := found if {
 	wanted := {"picture": {"drawn": fields.drawn}}
-	found := v1.concerned.picture with input as _query_input(objects, object.union(fields, {"wanted": wanted}))
+	found := v1.outdated.picture with input as _query_input(objects, object.union(fields, {"wanted": wanted}))
 }
 
 test_a_policy_redraws_its_targets_of_now_and_before if {
@@ -160,7 +160,7 @@ test_a_service_redraws_the_routes_that_name_it if {
 test_the_queries_of_a_picture_refuse_what_is_not_a_key if {
 	bad := v1.picture with input as {"objects": ["x"]}
 	bad.error.code == "InvalidInput"
-	worse := v1.concerned with input as {"keys": 3}
+	worse := v1.outdated with input as {"keys": 3}
 	worse.error.code == "InvalidInput"
 }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.derived.loop import Concerned, Derived, Loop
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
@@ -73,9 +73,9 @@ class Sums(Derived[str]):
         """The objects whose sum may differ."""
         return {"sums": {}}
 
-    async def keys_of(self, concerned: Concerned) -> Iterable[str] | None:
+    async def keys_of(self, outdated: Outdated) -> Iterable[str] | None:
         """These, or any."""
-        return None if concerned.change.kinds else concerned.parts.get("sums", ())
+        return None if outdated.change.kinds else outdated.parts.get("sums", ())
 
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """All in two queries; what is not there has no value."""

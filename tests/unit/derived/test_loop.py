@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bridge.derived.loop import Concerned, Derived, Loop
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
@@ -35,7 +35,7 @@ class Concerning(Opa):
 
     async def query(self, name: str, input_document: Any) -> Any:
         """The keys, for each wanted part."""
-        assert name == "concerned"
+        assert name == "outdated"
         self.queries.append(input_document)
         await asyncio.sleep(1.0)
         if self.raising:
@@ -60,11 +60,11 @@ class Lengths(Derived[str]):
         """The objects of one part."""
         return {self.part: {}}
 
-    async def keys_of(self, concerned: Concerned) -> Iterable[str] | None:
+    async def keys_of(self, outdated: Outdated) -> Iterable[str] | None:
         """The objects' names; any after a change of kinds."""
-        if concerned.change.kinds:
+        if outdated.change.kinds:
             return None
-        return [key.removeprefix("core/Service/") for key in concerned.parts.get(self.part, ())]
+        return [key.removeprefix("core/Service/") for key in outdated.parts.get(self.part, ())]
 
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """One after the other."""

@@ -40,7 +40,7 @@ class Answers(Opa):
         await asyncio.sleep(0)
         if error := self.failing.get(name):
             raise error
-        if name == "concerned":
+        if name == "outdated":
             self.sources.clear()
             return {"scopes": {KIND: sorted(self.paths)}, "objects": []}
         if name == "effective":
@@ -87,7 +87,7 @@ async def test_any_number_of_readers_cost_one_query() -> None:
             opa.paths = {RULE: [{"spec": 2}]}
             loop.note(CHANGE)
             await until(lambda: first.wake.is_set() and following.settled == following.revision)
-            assert opa.requested == ["effective", "concerned", "watch_results"]
+            assert opa.requested == ["effective", "outdated", "watch_results"]
             assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
         assert not following.knows([ROUTE], None, None)
