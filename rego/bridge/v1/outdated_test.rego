@@ -1,6 +1,5 @@
 package bridge.v1_test
 
-import data.bridge.testing
 import data.bridge.v1
 
 _change := {"keys": [_slow_key], "was": {}}
