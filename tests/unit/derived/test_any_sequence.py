@@ -31,7 +31,7 @@ class Numbers(Opa):
         self.whole = False  # False while it is being synced
         self.faults: list[str] = []
 
-    async def answer(self) -> None:
+    async def take_time(self) -> None:
         """Take a while; fail if it is time to."""
         await asyncio.sleep(0.3)
         if self.faults:
@@ -39,7 +39,7 @@ class Numbers(Opa):
 
     async def query(self, name: str, input_document: Any) -> Any:
         """A change of an object concerns all objects of its namespace."""
-        await self.answer()
+        await self.take_time()
         namespaces = {parse_key(key).namespace for key in input_document["keys"]}
         return {"sums": [key for key in NAMES if parse_key(key).namespace in namespaces]}
 
@@ -79,9 +79,9 @@ class Sums(Derived[str]):
 
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """All in two queries; what is not there has no value."""
-        await self._opa.answer()
+        await self._opa.take_time()
         yield [key for key in self._opa.objects if "/a/" in key]
-        await self._opa.answer()
+        await self._opa.take_time()
         yield {*self._opa.objects, *self.values}
 
     def owner_of(self, key: str) -> Hashable:
@@ -95,7 +95,7 @@ class Sums(Derived[str]):
 
     async def compute(self, keys: Sequence[str]) -> None:
         """Query the values."""
-        await self._opa.answer()
+        await self._opa.take_time()
         found = {key: self._opa.value(key) for key in keys}
         await asyncio.sleep(0.3)  # the answer is on its way
         for key, value in found.items():
