@@ -27,7 +27,7 @@ def _crd(spec: Mapping[str, Any]) -> str:
         schema = version["schema"]["openAPIV3Schema"]
         text += f"`{spec['group']}/{version['name']}`, {spec['scope'].lower()}, `{names['plural']}`"
         text += f" ({short})" if short else ""
-        text += ". " + _line(schema.get("description", "")) + "\n\n| field | type | |\n|---|---|---|\n"
+        text += ". " + _line(schema.get("description", "")) + "\n\n| field | type | description |\n|---|---|---|\n"
         text += "".join(_rows(schema, ""))
         rules = schema.get("x-kubernetes-validations", ())
         text += "".join(f"\n- {_line(rule.get('message', rule['rule']))}" for rule in rules) + ("\n" if rules else "")

@@ -14,7 +14,7 @@ def metrics_page(text: str) -> str:
 
 def _table() -> str:
     rows = [_row(family) for family in FAMILIES]
-    return "\n".join(["| metric | type | labels | |", "|---|---|---|---|", *rows])
+    return "\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows])
 
 
 def _row(family: Family) -> str:
