@@ -1,4 +1,4 @@
-"""`pbctl effective`: the effective policies at targets, as a row for each path to a target."""
+"""`pbctl effective`: the effective policies at targets, as a row for the paths to a target with the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.command import option
-from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text, shadow_text
+from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text, shadow_text, ways_text
 from bridge.cli.options import (
     ONLY_KIND,
     SAME_FOR_ALL,
@@ -79,14 +79,23 @@ async def effective(engine: Engine, asked: Asked) -> Answer:
 
 
 def effective_table(entries: Sequence[Entry], *, wide: bool = False) -> Table:
-    """Return the table for the query `effective`; wide with whole paths, strategies, and the origin of each field."""
+    """Return the table for the query `effective`: a row for the paths to a target with the same effective policy.
+
+    Wide it has a row for each path, with the whole path, strategies, and the origin of each field.
+    """
     table = Table(["TARGET", "POLICY KIND", "VIA", "EFFECTIVE", "POLICIES"], long=("VIA",) if wide else ())
     for entry in entries:
         target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=wide)
+        ways: dict[tuple[str, str], list[str]] = {}
         for at_path in entry["paths"]:
             via = path_text(at_path["path"], target, wide=wide)
             policies = ", ".join(policy_text(policy, wide=wide) for policy in at_path["policies"])
-            table.rows.append([short_key(target), kind, via, _effective(at_path, wide=wide), policies])
+            shown = _effective(at_path, wide=wide)
+            if wide:
+                table.rows.append([short_key(target), kind, via, shown, policies])
+            else:
+                ways.setdefault((shown, policies), []).append(via)
+        table.rows.extend([short_key(target), kind, ways_text(vias), *same] for same, vias in ways.items())
     return table
 
 

@@ -70,6 +70,19 @@ def via_text(path: Sequence[Key], target: Key) -> str:
     return " > ".join(nodes) or "-"
 
 
+_SHOWN_WAYS = 3
+
+
+def ways_text(vias: Sequence[str]) -> str:
+    """Return paths in one text: of the listeners of one object, that object's name once; at most _SHOWN_WAYS."""
+    named: list[str] = []
+    for before, via in zip(("", *vias), vias[:_SHOWN_WAYS], strict=False):
+        holder, mark, section = via.partition("#")
+        named.append(f"#{section}" if mark and before.partition("#")[0] == holder else via)
+    more = len(vias) - _SHOWN_WAYS
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
+
+
 def counts_of(message: str) -> str:
     """Return a message about scopes with their number and the policies, without the scopes."""
     return ". ".join(_COUNTED.sub(r"\1", sentence) for sentence in _SENTENCE_END.split(message))

@@ -49,7 +49,7 @@ _entry(path, attached) := {
 	"path": path,
 	"spec": spec,
 	"origins": merged.origins,
-	"policies": [object.union_n([entry, {"strategy": policies.strategy_of(policy)}, outcome(attached, policy)]) |
+	"policies": [object.union_n([entry, {"strategy": policies.facts(policy).strategy}, outcome(attached, policy)]) |
 		some entry in _distinct_entries(attached)
 		policy := entry.policy
 	],
@@ -172,8 +172,8 @@ _joins(attached) := [{"policies": side, "elements": _elements(side), "strategy":
 
 # The parts of a policy, `{element, strategy}`, the lowest first.
 _parts(policy, rules) := [{"element": merge.keyed_side(part.spec, policy, rules), "strategy": part.strategy} | some part in parts] if {
-	parts := policies.fact(policy, "parts")
-} else := [{"element": policy, "strategy": policies.strategy_of(policy)}]
+	parts := policies.facts(policy).parts
+} else := [{"element": policy, "strategy": policies.facts(policy).strategy}]
 
 # The established policy of a pair; with `parentLevels` the challenger (semantics F4).
 _deciding(attached, _, "parents") := attached[count(attached) - 1].policy

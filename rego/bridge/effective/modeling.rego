@@ -11,9 +11,7 @@ import data.bridge.policy as policies
 may_be_marked(policy_kind) if {
 	input.staged
 } else if {
-	kinds.traits(policy_kind).doubtful
-} else if {
-	kinds.get(policy_kind).shadowedBy
+	kinds.traits(policy_kind).marked
 } else := false
 
 # METADATA

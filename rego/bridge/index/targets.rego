@@ -26,18 +26,12 @@ target_ref(own_namespace, raw) := object.union(ref, {"class": class | class != "
 _form := `^([^/#@][^#@]*)?#[^/#@]+#[^/#@]*#[^/#@]+#[^#@]*#[^#@]*$`
 
 # The refs of a policy as written. A ref with `sectionNames`, a list, is one ref for each section.
-raw_refs(policy) := [one |
-	some raw in refs
-	some one in _by_section(raw)
-] if {
-	_names_sections(policy)
+raw_refs(policy) := refs if {
 	refs := _written_refs(policy)
-} else := _written_refs(policy)
+	not _names_sections(refs)
+} else := [one | some raw in _written_refs(policy); some one in _by_section(raw)]
 
-_names_sections(policy) if {
-	some raw in _written_refs(policy)
-	_has_sections(raw)
-}
+_names_sections(refs) if refs[_].sectionNames
 
 _written_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
@@ -46,13 +40,9 @@ _written_refs(policy) := policy.spec.targetRefs if {
 	policy.spec.targetRef != null
 }
 
-_has_sections(raw) if {
+_by_section(raw) := [object.union(object.remove(raw, ["sectionNames"]), {"sectionName": name}) | some name in raw.sectionNames] if {
 	is_array(raw.sectionNames)
 	count(raw.sectionNames) > 0
-}
-
-_by_section(raw) := [object.union(object.remove(raw, ["sectionNames"]), {"sectionName": name}) | some name in raw.sectionNames] if {
-	_has_sections(raw)
 } else := [raw]
 
 # A ref without a namespace names an object of the policy's own namespace, or a cluster-scoped one.
@@ -233,7 +223,7 @@ _excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > bounds.targetRefs
 } else := _message("sections of targets", count(raw_refs(policy)), bounds.targetRefs) if {
-	_names_sections(policy)
+	_names_sections(_written_refs(policy))
 	count(raw_refs(policy)) > bounds.targetRefs
 } else := _message("targetSelectors", count(policy.spec.targetSelectors), _selector_bound) if {
 	is_array(policy.spec.targetSelectors)

@@ -95,7 +95,8 @@ traits(policy_kind) := get(policy_kind).traits
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
 # field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `objects`, `sections`:
 # the types whose objects, or all of whose sections, are its effective targets; `parts`: a policy may have a wrapper of
-# each direction; `doubtful`: answers may be incomplete.
+# each direction; `doubtful`: answers may be incomplete; `marked`: for this reason, or because a route's rule may
+# have the fields of its policies, what is in effect may differ from the merge.
 traits_of(kind) := {
 	"joins": _joins(kind),
 	"direct": direct,
@@ -106,7 +107,8 @@ traits_of(kind) := {
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
-	"doubtful": array.concat(object.get(kind, "notModeled", []), [label | label := kind.targets[_].label]) != [],
+	"doubtful": doubtful,
+	"marked": {doubtful, "shadowedBy" in object.keys(kind)} != {false},
 	"parts": [true | some place in kind.places; place.partners != {}] != [],
 	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
 	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
@@ -114,6 +116,7 @@ traits_of(kind) := {
 	direct := kind.class == "Direct"
 	consumers := kind.crossNamespace == "Consumer"
 	at_targets := kind.effectiveTarget == "Target"
+	doubtful := array.concat(object.get(kind, "notModeled", []), [label | label := kind.targets[_].label]) != []
 	acted_on := {type: level | not at_targets; some type, level in levels.by_type; is_acted_on(kind, type)}
 }
 
@@ -190,7 +193,11 @@ _excludes(schema, one, other) if {
 # computes them.
 places(spec_paths, combined) := [place |
 	some entry in spec_paths
-	partners := {other.path: true | combined; some other in spec_paths; {_direction(entry), _direction(other)} == {"Defaults", "Overrides"}}
+	partners := {other.path: leaves.segments(other.path) |
+		combined
+		some other in spec_paths
+		{_direction(entry), _direction(other)} == {"Defaults", "Overrides"}
+	}
 	segments := leaves.segments(entry.path)
 	relative := _strategy_field(entry)
 	strategy_segments := leaves.segments(object.get(entry, "strategyPath", ""))
@@ -355,9 +362,7 @@ target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[f
 
 # Whether a ref of a kind's policies to an object of a type counts depends on more of the object than its existence.
 depends_on_target(policy_kind, type) if {
-	entry := _target_entry(policy_kind, type)
-	some field in ["protocols", "wholePorts", "controllers", "exceptAddresses"]
-	entry[field]
+	object.filter(_target_entry(policy_kind, type), ["protocols", "wholePorts", "controllers", "exceptAddresses"]) != {}
 }
 
 _target_entry(policy_kind, type) := [entry |

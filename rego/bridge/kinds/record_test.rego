@@ -222,8 +222,8 @@ test_a_kind_is_cluster_scoped_by_nature_or_by_its_crd if {
 test_wrappers_of_each_direction_are_partners_if_the_kind_combines_them if {
 	places := kinds.places(_wrapped, true)
 	[object.filter(place, ["path", "partners"]) | some place in places; place.partners != {}] == [
-		{"path": "/spec/overrides", "partners": {"/spec/defaults": true}},
-		{"path": "/spec/defaults", "partners": {"/spec/overrides": true}},
+		{"path": "/spec/overrides", "partners": {"/spec/defaults": ["spec", "defaults"]}},
+		{"path": "/spec/defaults", "partners": {"/spec/overrides": ["spec", "overrides"]}},
 	]
 	places[0].rivals == {}
 }

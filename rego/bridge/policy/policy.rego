@@ -50,7 +50,7 @@ _is_without_targets(obj) if {
 }
 
 _facts_unread(obj, message) := object.union(
-	{"by": kinds.stamp(type), "order": _order(obj), "refs": [], "invalid": message},
+	{"by": kinds.stamp(type), "order": _order(type, keys.of(obj), obj), "refs": [], "invalid": message},
 	{"absence": why | why := absence(obj)},
 ) if {
 	type := keys.type(obj.apiVersion, obj.kind)
@@ -60,7 +60,7 @@ _facts_unread(obj, message) := object.union(
 _facts_within_bounds(obj) := object.union_n([
 	{
 		"by": kinds.stamp(type),
-		"order": _order(obj),
+		"order": _order(type, key, obj),
 		"refs": refs,
 	},
 	{"absence": why | why := absence(obj)},
@@ -79,15 +79,16 @@ _facts_within_bounds(obj) := object.union_n([
 
 # Of a kind whose policies select by fields, wider policies come before narrower ones; then those of a higher weight, if
 # the kind's policies have one.
-_order(obj) := [array.flatten([first, lookup.age_of(obj)]), keys.alphabetical(key), key] if {
-	key := keys.of(obj)
-	policy_kind := keys.type_of(key)
+_order(type, key, obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if {
+	kind := kinds.get(type)
+	not kind.traits.selecting
+	not kind.weight
+} else := [array.flatten([first, lookup.age_of(obj)]), keys.alphabetical(key), key] if {
 	first := array.concat(
-		[breadth(policy_kind, obj) | kinds.has_selectors(policy_kind)],
-		[lightness | lightness := 0 - _weight(obj, kinds.get(policy_kind).weight.segments)],
+		[breadth(type, obj) | kinds.has_selectors(type)],
+		[lightness | lightness := 0 - _weight(obj, kinds.get(type).weight.segments)],
 	)
-	first != []
-} else := [lookup.age_of(obj), keys.alphabetical(keys.of(obj)), keys.of(obj)]
+}
 
 # An integer, also as a string, such as an annotation's value. Everything else is as if there were none.
 _weight(obj, segments) := number if {
@@ -131,17 +132,15 @@ _spec_proper(type, obj) := {"error": message} if {
 	merge_rules := object.get(_strategy(type, obj, _place(type, obj)), "rules", object.get(kinds.get(type), "rules", []))
 }
 
-_spec_of_parts([part], merge_rules, key) := {"spec": part.spec, "origins": merge.keyed_side(part.spec, key, merge_rules).origins}
-
-_spec_of_parts(found, merge_rules, key) := {"spec": merge.plain_side(merged, merged.spec).spec, "origins": merged.origins, "parts": found} if {
-	count(found) > 1
+_spec_of_parts(found, merge_rules, key) := {"spec": part.spec, "origins": merge.keyed_side(part.spec, key, merge_rules).origins} if {
+	[part] = found
+} else := {"spec": merge.plain_side(merged, merged.spec).spec, "origins": merged.origins, "parts": found} if {
 	merged := merge.merge_sides([merge.keyed_side(part.spec, key, merge_rules) | some part in found])
 }
 
 # The parts of a policy, defaults below overrides: one for each wrapper, in most policies one.
 _parts(type, obj) := [{"spec": _spec_at(type, found, obj), "strategy": _strategy(type, obj, found).strategy}] if {
-	not kinds.traits(type).parts
-	found := _place(type, obj)
+	[found] = _places(type, obj)
 } else := [part |
 	[_, _, part] := sort([[endswith(strategy, "Overrides"), number, {"spec": _spec_at(type, place, obj), "strategy": strategy}] |
 		some number, place in _places(type, obj)
@@ -183,14 +182,20 @@ _place(type, obj) := [found | some found in kinds.get(type).places; _is_written(
 } else := [found | some found in kinds.get(type).places; _value_at(obj, found.segments) != null][0]
 
 # The places where a policy has its spec: the first one, with a wrapper of the other direction if it has one.
-_places(type, obj) := [_place(type, obj)] if {
-	not kinds.traits(type).parts
+_places(type, obj) := [found] if {
+	found := _place(type, obj)
+	not _has_partner(type, obj, found)
 } else := array.concat([found], [place |
 	some place in kinds.get(type).places
 	found.partners[place.path]
 	_is_written(type, obj, place.segments)
 ]) if {
 	found := _place(type, obj)
+}
+
+_has_partner(type, obj, found) if {
+	some segments in found.partners
+	_is_written(type, obj, segments)
 }
 
 _value_at(obj, segments) := object.get(obj, segments, null)
@@ -226,8 +231,9 @@ _beside(type, obj, found) := {path |
 _stanza_problem(obj) := sprintf("spec.%s is not a list", [odd[0]]) if {
 	odd := [field |
 		some field in ["targetRefs", "targetSelectors"]
-		not is_array(object.get(obj.spec, field, []))
-		obj.spec[field] != null
+		value := obj.spec[field]
+		not is_array(value)
+		value != null
 	]
 	count(odd) > 0
 } else := "Policy has both spec.targetRef and spec.targetRefs: remove one of them" if {
@@ -292,9 +298,12 @@ _suitable_strategies(policy_kind) := ({"None" | kinds.is_direct(policy_kind)} | 
 
 # A granularity takes its wrapper's direction, otherwise that of the kind's default strategy (semantics F7).
 _direction(policy_kind, wrapper) := "Overrides" if {
-	decisive := [name | some name in [wrapper, kinds.get(policy_kind).defaultStrategy]; name != ""][0]
-	endswith(decisive, "Overrides")
+	endswith(_decisive(policy_kind, wrapper), "Overrides")
 } else := "Defaults"
+
+_decisive(policy_kind, wrapper) := wrapper if {
+	wrapper != ""
+} else := kinds.get(policy_kind).defaultStrategy
 
 excess(policy_key) := index.excess(lookup.get(policy_key)) if {
 	policy_key in lookup.changed_keys

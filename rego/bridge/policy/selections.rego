@@ -94,7 +94,11 @@ selects_by_fields(policy_key) if {
 
 # What a policy object of a kind selects by the description of the kind, as `[namespace, type, text]`, as in the index: by
 # fields, or from the root namespace. The index layer itself knows no kinds.
-_selections_by_kind(type, obj) := index.selections(_field_selectors(type, obj)) | index.selections([selector |
+_selections_by_kind(type, obj) := set() if {
+	kind := kinds.get(type)
+	not kind.traits.selecting
+	not kind.rootNamespace
+} else := index.selections(_field_selectors(type, obj)) | index.selections([selector |
 	some selector in _target_selectors(type, obj)
 	selector.namespace == any_namespace
 ])

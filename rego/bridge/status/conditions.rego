@@ -98,11 +98,15 @@ _word(policy_key, tallies) := "Incomplete" if {
 
 # Why the outcome of a policy is not certain, on some of its paths or because of its kind. Undefined if it is certain.
 incomplete_because(policy_key, tallies) := reasons if {
+	_may_be_incomplete(policy_key, tallies)
 	of_kind := {reason | some reason in kinds.doubts_of(keys.type_of(policy_key))}
 	unreached := {reason | tallies == []; some reason in effective.features_used_by(policy_key)}
 	reasons := sort(((of_kind | unreached) | {reason | some tally in tallies; some reason in tally.incomplete}))
 	reasons != []
 }
+
+_may_be_incomplete(policy_key, _) if kinds.traits(keys.type_of(policy_key)).doubtful
+_may_be_incomplete(_, tallies) if tallies[_].incomplete
 
 # A policy is overridden on all paths, and only its defaults, which more specific policies may replace.
 is_replaced_default(tallies) if {

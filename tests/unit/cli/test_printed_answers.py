@@ -67,6 +67,18 @@ def test_a_path_that_could_not_be_folded_shows_why() -> None:
     assert "error: 70 policies meet here" in render(effective_table([failed]))
 
 
+def test_listeners_with_the_same_stack_are_one_line() -> None:
+    def path_through(listener: str) -> dict[str, Any]:
+        gateway = f"{G}/Gateway/infra/edge"
+        return {**ENTRY["paths"][0], "path": [gateway, f"{gateway}#{listener}", f"{G}/HTTPRoute/shop/cart", RULE]}
+
+    other = {**path_through("tls"), "spec": {"theme": "other"}}
+    paths = [path_through("a"), other, *map(path_through, "bcde")]
+    vias = [row[2] for row in effective_table([{**ENTRY, "paths": paths}]).rows]
+    assert vias == ["infra/edge#a, #b, #c and 2 more", "infra/edge#tls"]
+    assert len(effective_table([{**ENTRY, "paths": paths}], wide=True).rows) == 6
+
+
 def test_a_spec_is_compact_and_unambiguous() -> None:
     spec = {"b": {"y": True, "x": {}}, "a": [1, {"c": None}], "empty": "", "number": "7,5", "ü": "ü"}
     assert compact(spec) == 'a=[1,{"c":null}], b.x={}, b.y=true, empty="", number="7,5", ü=ü'
