@@ -12,11 +12,10 @@ from bridge.model.keys import Key, group_of, key_of, parse_key, segments_of
 from bridge.model.nesting import decode
 from bridge.opa.batches import batches, in_parts, parts
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, QueryError
+from bridge.opa.errors import OpaError, OpaRejected, QueryError
 from bridge.replicator.documents import NO_LINKS, Documents, Links, links_of
+from bridge.replicator.shapes import EVERY, Shape, Shapes, examples
 from bridge.work import RETURNING, TOO_SLOW, delay_after
-
-EVERY = "*"  # in a pointer, each item of a list
 
 _Wanted = dict[str, "_Wanted"]  # by field; empty: all of it
 
@@ -28,11 +27,15 @@ class LinkFields:
     """The fields that the query `links` reads (`link_fields`), or None for any field.
 
     `fields` are JSON Pointers; an object that has a field of `{"with": pointer}`, or is of the type of
-    `{"type": type}`, is read as a whole, without its status and the metadata that is not among the fields.
+    `{"type": type}`, is read as a whole, without its status and the metadata that is not among the fields. `shapes` is
+    the result of `link_shapes`.
     """
 
-    def __init__(self, fields: Sequence[str | Mapping[str, str]] | None) -> None:
+    def __init__(
+        self, fields: Sequence[str | Mapping[str, str]] | None, shapes: Mapping[str, Any] | None = None
+    ) -> None:
         self.fields = fields
+        self.shapes = Shapes(None if fields is None else shapes)
         self._decoders = _decoders([field for field in fields or () if isinstance(field, str)])
         marks = [field for field in fields or () if not isinstance(field, str)]
         self._whole_with = _decoders([mark["with"] for mark in marks if "with" in mark])
@@ -48,6 +51,10 @@ class LinkFields:
         else:
             part = {name: _decode_part(obj[name], decoder) for name, decoder in self._decoders.items() if name in obj}
         return msgspec.Raw(msgspec.json.encode(part, order="deterministic"))
+
+    def find_shape(self, key: Key, obj: Object, declared: msgspec.Raw) -> Shape | None:
+        """Return the shape of an object, of which `select` returned `declared`; None if its links are its own."""
+        return None if self._is_whole(obj) else self.shapes.find(key.type_id, declared)
 
     def _is_whole(self, obj: Object) -> bool:
         if self._whole_types and f"{group_of(obj['apiVersion'])}/{obj['kind']}" in self._whole_types:
@@ -227,7 +234,8 @@ class Linking:
         return pending is not None and pending.obj is obj
 
     async def _ask_what_is_read(self) -> LinkFields:
-        self._reading = LinkFields(await self._opa.query("link_fields", {}))
+        fields, shapes = await asyncio.gather(self._opa.query("link_fields", {}), self._opa.query("link_shapes", {}))
+        self._reading = LinkFields(fields, shapes)
         return self._reading
 
     def _find(self, objects: Mapping[Key, Object], reading: LinkFields) -> dict[Key, _Pending]:
@@ -298,13 +306,15 @@ class Linking:
     async def _query_now(
         self, reading: LinkFields, batch: Sequence[_Missing], limit: float | None = None
     ) -> dict[Key, Links | OpaError]:
+        by_shape = await self._links_by_shape(reading, batch) if limit is None else {}
+        batch = [one for one in batch if one[0] not in by_shape]
+        if not batch:
+            return by_shape
         declared = [text for _, _, text, _ in batch]
         more = {"reads": reading.fields}
         answering = parts(self._opa, "links", "objects", declared, more, _name_of, _leave_out, limit=limit)
         answers = [part async for part in answering]
-        found: dict[Key, Links | OpaError] = {
-            parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()
-        }
+        found = by_shape | {parse_key(key): links_of(links) for _, answer in answers for key, links in answer.items()}
         self._slow.difference_update(key for key, *_ in batch)
         answered = {id(text) for part, _ in answers for text in part}
         for name in [_name_of(text) for text in declared if id(text) not in answered]:
@@ -313,6 +323,22 @@ class Linking:
             if error is None:
                 self._slow.add(parse_key(name))
         return found
+
+    async def _links_by_shape(self, reading: LinkFields, batch: Sequence[_Missing]) -> dict[Key, Links | OpaError]:
+        """Return the links of the objects whose shape is known, or shared: OPA gets one object of each shape."""
+        shapes = {key: shape for key, obj, text, _ in batch if (shape := reading.find_shape(key, obj, text))}
+        new = list({shape.text: None for shape in shapes.values() if reading.shapes.lacks(shape)})
+        if 2 * len(new) > len(shapes):
+            shapes = {key: shape for key, shape in shapes.items() if not reading.shapes.lacks(shape)}
+        elif new:
+            try:
+                answer = await self._opa.query("links", {"objects": examples(new), "reads": reading.fields})
+            except OpaRejected:
+                return {}  # the query of each object finds the one that fails
+            reading.shapes.learn(new, answer)
+        self._opa.failures.drop("links", map(str, shapes))
+        found = {key: reading.shapes.links(shape) for key, shape in shapes.items()}
+        return {key: links_of(links) if links else NO_LINKS for key, links in found.items()}
 
 
 async def _await_answers(pending: Mapping[Key, _Pending]) -> dict[Key, Made]:

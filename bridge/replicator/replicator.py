@@ -28,7 +28,7 @@ from bridge.work import RETURNING, STARTING, Backoff
 
 log = structlog.get_logger(__name__)
 
-QUERIES_OF_SYNC = ("kind_documents", "link_fields", "links", "stamps", "undescribed")  # without audits
+QUERIES_OF_SYNC = ("kind_documents", "link_fields", "link_shapes", "links", "stamps", "undescribed")  # without audits
 PATIENCE = SLOW  # seconds until a report
 BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
 

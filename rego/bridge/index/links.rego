@@ -191,6 +191,34 @@ link_fields := null if {
 	{"with": "/spec/targetRef"}, {"with": "/spec/targetRefs"}, {"with": "/spec/targetSelectors"},
 ]
 
+# The objects of which the links are the same except for texts. Two objects of one of `types` that are equal in the
+# fields of `link_fields`, except in those that are `unread` and in the texts at the pointers `texts`, have the same links
+# with other texts, as long as equal texts of one are equal in the other: the rules compare these texts, join and sort
+# them, cut them at `/`, write them in lower case, and look no further into them.
+link_shapes := null if {
+	link_fields == null
+} else := {
+	"types": {type | some type, level in levels.shipped; level.object == "Route"},
+	"unread": ["/metadata/creationTimestamp", "/metadata/deletionTimestamp"],
+	"texts": array.concat(
+		[
+			"/metadata/name", "/metadata/namespace", "/spec/hostnames/*", "/spec/rules/*/name",
+			"/spec/rules/*/matches/*/path/value", "/spec/parentRefs/*/name", "/spec/parentRefs/*/namespace",
+			"/spec/parentRefs/*/sectionName",
+		],
+		[concat("/", [backend, field]) |
+			some backend in [
+				"/spec/rules/*/backendRefs/*",
+				"/spec/rules/*/backendRefs/*/filters/*/externalAuth/backendRef",
+				"/spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef",
+				"/spec/rules/*/filters/*/externalAuth/backendRef",
+				"/spec/rules/*/filters/*/requestMirror/backendRef",
+			]
+			some field in ["name", "namespace"]
+		],
+	),
+}
+
 # The keys of the objects and frontends that an object of a level names above itself, as class, Gateway or parents.
 default _named_above(_, _) := set()
 

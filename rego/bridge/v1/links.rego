@@ -49,6 +49,16 @@ link_fields := null if {
 
 # METADATA
 # description: |
+#   The objects whose links are equal except for texts, `{types, texts, unread}`: of two objects of one of `types` that
+#   differ in `link_fields` only in the fields `unread`, and in the texts at the pointers `texts` (equal ones in the same
+#   places), the links have the same differences. Null while modules of admins declare links or levels.
+# entrypoint: true
+link_shapes := null if {
+	index.link_shapes == null
+} else := object.union(index.link_shapes, {"types": sort(index.link_shapes.types - kinds.names)})
+
+# METADATA
+# description: |
 #   By type, `<group>/<Kind>`, the current inputs of its facts besides the object: the `by` that stored facts must have to
 #   count. A type whose facts depend only on the object, or that has no facts, is absent or has the stamp "".
 # entrypoint: true
