@@ -50,10 +50,10 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
     write(tmp_path / "load.yaml", load.objects())
     change = {"keys": [policy], "was": {}, "targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
     most: dict[str, tuple[dict[str, Any], int]] = {
-        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 795),
-        "explain": ({"target": rule_key(5, "[1]")}, 2_210),
-        "links": ({"keys": [policy]}, 745),
-        "remediation": (change, 3_170),
+        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 770),
+        "explain": ({"target": rule_key(5, "[1]")}, 2_190),
+        "links": ({"keys": [policy]}, 690),
+        "remediation": (change, 3_105),
     }
     async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
         counts = {name: await expressions(session, engine.opa.url, name, asked) for name, (asked, _) in most.items()}

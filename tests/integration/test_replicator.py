@@ -341,6 +341,7 @@ links[key] := entries if {
     entries := {"entries": [{"path": ["targeted", "core/Service/shop/somebody"], "value": true}]}
 }
 link_fields := ["/apiVersion", "/kind", "/metadata"]
+link_shapes := null
 kind_documents := {"kinds": {}, "kind_sets": {}}
 undescribed := {}
 stamps := {}
