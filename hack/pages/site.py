@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "contributing", "project"]
+SECTIONS = ["index.md", "tutorials", "how-to", "reference", "explanation", "glossary.md", "project"]
 UNLISTED = ["auditors", "appendix"]  # evidence and complete lists: linked, and found by the search
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )(?![a-z]+:|#)([^)\s#]+)", re.MULTILINE)
