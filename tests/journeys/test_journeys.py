@@ -64,10 +64,10 @@ def test_platform_engineer_installs_upgrades_and_removes_the_bridge(reader: Read
 
 def test_policy_author_describes_a_kind(reader: Reader, cluster: ControlPlane) -> None:
     reader.type(ACTIVATE)
-    reader.follow(KIND, "1. Answer five questions")
-    reader.follow(KIND, "2. Try it on a folder")
-    reader.follow(KIND, "3. Read the statuses")
-    reader.follow(KIND, "4. On the cluster")
+    reader.follow(KIND, "2. Answer five questions")
+    reader.follow(KIND, "3. Try it on a folder")
+    reader.follow(KIND, "4. Read the statuses")
+    reader.follow(KIND, "5. On the cluster")
     reader.follow(MERGE, "Merge by key, or keep a value whole")
     reader.follow(MERGE, "Merge by your own rule")
 
