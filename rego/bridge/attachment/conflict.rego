@@ -10,16 +10,16 @@ import data.bridge.policy as policies
 # applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
 conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	_in_the_way(policy_key, ref) == []
-	message := sprintf("%s has several policies of the kind %s: none of them has an effect there", [keys.describe(ref.key), keys.parse(policy_key).kind])
+	message := sprintf("%s has several policies of kind %s, so none of them applies there", [keys.describe(ref.key), keys.parse(policy_key).kind])
 } else := {"reason": "Conflicted", "message": message} if {
 	holders := _in_the_way(policy_key, ref)
-	message := sprintf("%s belongs to %s", [keys.describe(ref.key), _winner(_way_to_compare(policy_key, ref), holders, policy_key)])
+	message := _winner(_way_to_compare(policy_key, ref), holders, policy_key, keys.describe(ref.key))
 } else := {"reason": "Conflicted", "message": message} if {
 	kinds.has_namespace_defaults(keys.type_of(policy_key))
 	_is_default(policy_key)
 	oldest := _namespace_default(keys.type_of(policy_key), keys.parse(policy_key).namespace)
 	oldest != policy_key
-	message := sprintf("namespace %s has %s, which selects everything too", [keys.parse(policy_key).namespace, _older(oldest)])
+	message := sprintf("%s, already selects everything in namespace %s", [_older(oldest), keys.parse(policy_key).namespace])
 }
 
 # The policy that counts of those that select everything in a namespace (semantics T8).
@@ -107,17 +107,22 @@ _holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {
 	policies.leaves_within_bound(contenders)
 } else := _disjoint_policies(array.slice(contenders, 0, policies.largest_policies))
 
-_winner("Conflict", holders, _) := _older(holders[0])
-_winner("NotCompared", holders, _) := sprintf("%s; policies with more than %d leaves together are not compared", [_older(holders[0]), policies.leaf_bound])
+_winner("Conflict", holders, _, target) := _taken_by(holders[0], target)
+_winner("NotCompared", holders, _, target) := sprintf("%s; policies with more than %d leaves together are not compared", [
+	_taken_by(holders[0], target),
+	policies.leaf_bound,
+])
 
-_winner("ConflictOnOverlap", holders, policy_key) := [sprintf("%s, which sets %s too", [_older(holder), described]) |
+_winner("ConflictOnOverlap", holders, policy_key, target) := [sprintf("%s and sets %s too", [_taken_by(holder, target), described]) |
 	some holder in holders
 	described := [text | some text in [_overlap(holder, policy_key), "the whole spec"]; text != ""][0]
 ][0] if {
 	true
-} else := sprintf("%d older policies", [count(holders)])
+} else := sprintf("%d older policies already target %s", [count(holders), target])
 
-_older(policy) := sprintf("the older %s %s", [keys.parse(policy).kind, keys.short(policy)])
+_taken_by(policy, target) := sprintf("%s, already targets %s", [_older(policy), target])
+
+_older(policy) := sprintf("An older %s, %s", [keys.parse(policy).kind, keys.short(policy)])
 
 # The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or
 # contains, a leaf of the other (semantics F5). Undefined if they are disjoint.
