@@ -56,9 +56,8 @@ def compare(
 ) -> int:
     """Show where effective policies and problems differ between two sources: clusters, OPAs of bridges, folders.
 
-    The sources are two in any combination. Contexts come first, then OPAs, then folders. Objects count by their kind,
-    namespace and name, so both clusters should have the same namespaces. Nothing is written. Exits with 1 if they
-    differ.
+    Compare exactly two sources of any type, in the order contexts, OPAs, folders. Objects are matched by kind, namespace
+    and name, so both clusters should have the same namespaces. Nothing is written. The exit code is 1 if they differ.
 
     Examples:
         # Two clusters of the kubeconfig

@@ -79,7 +79,7 @@ def _blocks(found: Description, wide: bool) -> Iterator[Block]:
         yield Document(["Spec:", *(f"  {line}" for line in to_yaml(found.object.get("spec") or {}).splitlines())])
     yield from _titled("Conditions", _conditions(found.object))
     if found.status is not None:
-        yield from _titled("Status as the bridge computes it", _wanted(found.status, wide))
+        yield from _titled("Expected status", _wanted(found.status, wide))
         yield from _titled("Reports that differ", _differing(found.status))
     if found.impact is not None:
         yield "Effects, and what would change without it"

@@ -70,7 +70,7 @@ def _check(asked: Asked) -> Sequence[str]:
         "--without",
         metavar="KIND[.spec.FIELD]",
         shell_complete=completing("kinds"),
-        help="Of targets: those to which a path leads without such a policy, or such a field, in effect.",
+        help="Only list targets that have at least one path without this policy kind (or field).",
     ),
     check=_check,
     queries=COMMON,

@@ -36,7 +36,7 @@ def graph(**options: Any) -> int:
 
     Policies that are overridden on all paths are marked; links that are ignored are dashed, with the reason. ROOT is
     an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key. The default is
-    everything. Of many siblings some are drawn, those with policies first, and the others are counted. The same objects
+    everything. If a node has many children, only the first are drawn, children with policies first. The same objects
     always give the same picture.
 
     Examples:

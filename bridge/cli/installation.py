@@ -178,7 +178,7 @@ def opa_config(
     output: str,
     **more: Any,
 ) -> None:
-    """Print the configuration with which OPA gets its modules from this bridge only.
+    """Print an OPA configuration that loads modules only from this bridge.
 
     Examples:
         # Start an OPA next to the bridge

@@ -244,7 +244,8 @@ def _check(kind_source: KindSource, needs: list[Access], user: str, output: str)
 
     found = find_lacking(kind_source, needs, user)
     if not found:
-        print(f"{user or 'You'} has all permissions that the bridge needs.", file=sys.stderr)
+        has = f"{user} has" if user else "You have"
+        print(f"{has} all the permissions that the bridge needs.", file=sys.stderr)
         return 0
     _print("table" if output == "yaml" else output, found, role_objects(found, "lacking", ("", "")))
     return _LACKS

@@ -271,7 +271,7 @@ def _report_faults(engine: Engine) -> bool:
         print_error(f"error: {missing_rights(forbidden)}")
     if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
         print_error(
-            f"warning: Rego of {first_of(objects, _NAMED)} is rejected and not part of this result "
+            f"warning: Rego of {first_of(objects, _NAMED)} was rejected and is not included in this result "
             "(`pbctl get modules` shows why)"
         )
     return bool(engine.problems)

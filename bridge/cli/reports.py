@@ -31,7 +31,7 @@ from bridge.queries.reasons import DOCS, Reason, explained_reasons
 if TYPE_CHECKING:
     from bridge.queries.analysis import Analysis
 
-UNNOTICED = "Some fields are no longer in effect, and no Constraint says which must be"
+UNNOTICED = "Some fields are no longer in effect. To prevent this, add a Constraint"
 _GUARDRAILS = f"{DOCS}/tutorials/guard-public-routes.md"
 MARKER = "<!-- policy-bridge -->"  # a bot finds its own comment by this line
 _LARGEST = 14_000  # characters of a table; a comment on GitHub has at most 65,536, for four tables
@@ -69,7 +69,7 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
         yield from ("Effective policies with differences:", "")
         yield from _diff(table)
     if answer.loses_unnoticed:
-        yield f"{UNNOTICED}: [guardrails]({_GUARDRAILS}) do."
+        yield f"{UNNOTICED}: [how]({_GUARDRAILS})."
 
 
 def unnoticed(answer: Analysis) -> list[str]:

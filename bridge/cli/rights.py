@@ -34,7 +34,7 @@ def missing_rights(forbidden: Sequence[Trouble]) -> str:
     limits += [f"no {', '.join(others)}"] if others else []
     hint = "" if partly else "; choose a namespace that you may read, by -n or in the kubeconfig's context"
     return (
-        f"you may read {', and '.join(limits)}: all others count as missing in this result{hint}. Complete answers: "
+        f"you may read {', and '.join(limits)}: this result leaves out all others{hint}. Complete answers: "
         "the page or the OPA (--opa URL) of a bridge, or the role that `pbctl admin rbac --reader` prints"
     )
 

@@ -61,8 +61,8 @@ def _option(setting: Setting) -> click.Option:
 def run(config: Path | None, **flags: Any) -> None:
     """Sync the objects of a cluster or a folder to OPA, and write policies' statuses, until Ctrl-C.
 
-    A setting comes from its option, otherwise from the environment (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), otherwise from
-    the file.
+    Options override environment variables (BRIDGE_OPA_URL, BRIDGE_LISTEN, …), which override the
+    settings file.
 
     Examples:
         # Serve a folder of manifests and follow its changes

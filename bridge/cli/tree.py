@@ -36,11 +36,11 @@ Row = tuple[str, str]
     queries=COMMON,
 )
 async def tree(engine: Engine, asked: Asked) -> Answer:
-    """Show the hierarchy by accepted links, with the policies at each node and their outcomes.
+    """Show the hierarchy (accepted links only) with each node's policies and their outcomes.
 
     ROOT is an object or a section of an object: KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key.
-    Without it: everything, from the nodes without a parent. A node with several parents is printed once. Of many
-    children the first are drawn, those with policies before the others.
+    Without it: everything, from the nodes without a parent. A node with several parents is printed once. If a
+    node has many children, only the first are shown, children with policies first.
 
     Examples:
         # Everything, from the GatewayClasses down

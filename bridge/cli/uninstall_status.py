@@ -38,7 +38,7 @@ WRITERS = 8  # objects that are written in parallel
     output_option("table", "json", "yaml"),
 )
 def uninstall_status(config: Path | None, output: str, *, dry_run: bool, yes: bool, **flags: Any) -> int:
-    """Remove everything that bridges wrote into a cluster; entries of other writers stay.
+    """Remove everything that Policy Bridge wrote to the cluster. Entries from other controllers are kept.
 
     These are conditions, annotations and statuses, the bridge's fields of the webhook configurations, and its Lease.
     Stop the bridges first: while a bridge holds the Lease, the command removes nothing. The exit code is 1 if something

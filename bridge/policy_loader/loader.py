@@ -876,7 +876,7 @@ class Loader:
                 faults = await self._judge.find_faults([*joined({}, [*base, submission]).values()])
                 problems = problems_of(submission.author, faults)
         except TimeoutError:
-            text = f"its check takes longer than {limit:g} s: the bridge repeats it beside the other modules"
+            text = f"checking this version took more than {limit:g} s; the bridge will retry it on its own"
             problems = (ModuleProblem("", 0, 0, "timeout", text),)
             entry.patience = 2 * limit
             log.warning("slow modules", submission=str(submission.author), seconds=limit)

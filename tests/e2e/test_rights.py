@@ -188,7 +188,7 @@ def test_a_bridge_with_all_rights_lacks_nothing(worked: Installed, bridge: Run) 
     fine = bridge(*_check(worked))
     assert (fine.returncode, fine.stdout) == (0, "")
     *warnings, verdict = fine.stderr.splitlines()
-    assert verdict == f"{ACCOUNT} has all permissions that the bridge needs."
+    assert verdict == f"{ACCOUNT} has all the permissions that the bridge needs."
     assert all(line.startswith("warning: Rego of core/ConfigMap/opa-policies/broken is rejected") for line in warnings)
 
 

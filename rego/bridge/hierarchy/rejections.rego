@@ -121,9 +121,9 @@ _messages := {
 	"NoMatchingParent": "{parent} has no listener or port with the sectionName and port that {child} names",
 	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",
 	"ListenerIsolation": "more specific listeners take all requests for the hostnames of {child} from {parent}",
-	"NotAllowedByListeners": "{parent} allows no {kind} from namespace {namespace}: see its protocol and allowedRoutes",
+	"NotAllowedByListeners": "{parent} does not accept {kind}s from namespace {namespace}. Check its protocol and allowedRoutes",
 	"Cycle": "{parent} is already below {child}: an extension's links form a cycle, and paths are cut there",
-	"Conflicted": "{parent} accepts no {kind} here: routes of another type use its ports, and of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute only the first counts on a port",
+	"Conflicted": "{parent} does not accept {kind}s here, because routes of another type use its ports. If a port has several types, the first of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute applies",
 }
 
 # The message of a link to or from a listener that is not accepted, or of a ListenerSet that is not allowed.
@@ -138,7 +138,7 @@ _listener_message(link) := _not_allowed_text(link.parent, link.child) if {
 	is_unaccepted(link.parent)
 }
 
-_not_allowed_text(gateway, listener_set) := sprintf("%s allows no ListenerSet from namespace %s: see its allowedListeners", [
+_not_allowed_text(gateway, listener_set) := sprintf("%s does not accept ListenerSets from namespace %s. Check its allowedListeners", [
 	keys.describe(gateway),
 	keys.parse(listener_set).namespace,
 ])

@@ -34,7 +34,7 @@ test_every_link_that_does_not_count_is_reported_with_its_reason if {
 		],
 		[
 			sprintf("%s#own", [_gateway_key]), testing.cart_route, "NotAllowedByListeners",
-			"Gateway infra/public#own allows no HTTPRoute from namespace shop: see its protocol and allowedRoutes",
+			"Gateway infra/public#own does not accept HTTPRoutes from namespace shop. Check its protocol and allowedRoutes",
 		],
 		[
 			sprintf("%s#tls", [_gateway_key]), testing.cart_route, "NoMatchingListenerHostname",

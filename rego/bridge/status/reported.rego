@@ -61,7 +61,7 @@ _place(policy_key, ref) := object.union(
 
 # The difference between a controller's report and the bridge's result: both results, and the bridge's reason. Undefined
 # if one of the bridge's `verdicts` (lists of conditions) agrees with the report (semantics S5).
-difference(report, verdicts) := fit(sprintf("%s reports %s, the bridge computes %s", [
+difference(report, verdicts) := fit(sprintf("%s reports %s, but Policy Bridge expects %s", [
 	object.get(report, "controllerName", "the status"),
 	_explained(report.conditions),
 	_explained(verdicts[0]),

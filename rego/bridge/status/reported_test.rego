@@ -66,12 +66,12 @@ test_a_policy_that_the_bridge_manages_or_that_shows_nothing_has_no_reports if {
 # S5
 test_a_report_that_contradicts_the_verdict_is_explained if {
 	every row in [
-		[[_says("Accepted", "False", "Conflicted")], [_at_public("Programmed", [])], "reports Conflicted (by the vendor), the bridge computes Programmed"],
-		[[_says("Overridden", "True", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), the bridge computes Programmed"],
-		[[_says("Attached", "False", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), the bridge computes Programmed"],
-		[[_says("Enforced", "False", "Unknown")], [_at_public("Programmed", [])], "reports Unknown (by the vendor), the bridge computes Programmed"],
-		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "reports Merged, the bridge computes Overridden (Overridden on 1 scope"],
-		[[_says("Programmed", "True", "Programmed")], [], "reports Programmed, the bridge computes NoScope (Policy has no effective target: "],
+		[[_says("Accepted", "False", "Conflicted")], [_at_public("Programmed", [])], "reports Conflicted (by the vendor), but Policy Bridge expects Programmed"],
+		[[_says("Overridden", "True", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), but Policy Bridge expects Programmed"],
+		[[_says("Attached", "False", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), but Policy Bridge expects Programmed"],
+		[[_says("Enforced", "False", "Unknown")], [_at_public("Programmed", [])], "reports Unknown (by the vendor), but Policy Bridge expects Programmed"],
+		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "reports Merged, but Policy Bridge expects Overridden (Overridden on 1 scope"],
+		[[_says("Programmed", "True", "Programmed")], [], "reports Programmed, but Policy Bridge expects NoScope (Policy has no effective target: "],
 	] {
 		[conditions, tallies, text] := row
 		startswith(_difference(conditions, tallies), concat(" ", ["vendor.example.com/controller", text]))
@@ -116,8 +116,8 @@ test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
 	)
 	found := status.of_policy(_zone, []) with input as testing.changed([_zone_kind({"statusShape": "Ancestors"}), refused])
 	[object.get(report, "difference", "") | some report in found.reported] == [
-		"vendor.example.com/controller reports Conflicted (by the vendor), the bridge computes TargetNotFound (Target HTTPRoute shop/gone is not found)",
-		"vendor.example.com/controller reports Invalid (by the vendor), the bridge computes TargetNotFound (Target HTTPRoute shop/gone is not found)",
+		"vendor.example.com/controller reports Conflicted (by the vendor), but Policy Bridge expects TargetNotFound (Target HTTPRoute shop/gone is not found)",
+		"vendor.example.com/controller reports Invalid (by the vendor), but Policy Bridge expects TargetNotFound (Target HTTPRoute shop/gone is not found)",
 		"",
 	]
 }

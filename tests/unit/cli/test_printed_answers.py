@@ -142,7 +142,7 @@ def test_an_observed_policy_is_marked_by_an_annotation_beside_its_own() -> None:
     assert shown["metadata"]["annotations"] == {"a": "b", MODE_ANNOTATION: "Observe"}
 
 
-WHY = "v.example/c reports Accepted, the bridge computes TargetNotFound (gone)"
+WHY = "v.example/c reports Accepted, but Policy Bridge expects TargetNotFound (gone)"
 
 
 def _reported(**more: Any) -> dict[str, Any]:

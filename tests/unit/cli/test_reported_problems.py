@@ -42,7 +42,7 @@ def test_rejected_rego_and_other_problems_keep_their_lines(capsys: pytest.Captur
     assert reported(capsys, problems, rejected) == [
         "error: shop/10.yaml:1: document 1: no kind",
         (
-            "warning: Rego of core/ConfigMap/team/rego is rejected and not part of this result "
+            "warning: Rego of core/ConfigMap/team/rego was rejected and is not included in this result "
             "(`pbctl get modules` shows why)"
         ),
     ]
