@@ -68,8 +68,8 @@ async def request(engine: Engine, asked: Asked) -> Answer:
     Shows the listener, the route and the rule, the backends with their weights, the filters, and the effective policy
     of every policy kind. If no rule serves the request, shows how far it gets and the nearest rules, and exits with 1.
 
-    URL is http://, https:// or grpc://HOST[:PORT][/PATH][?QUERY]; options replace its parts. The port is used only if the
-    URL contains it.
+    URL is http://, https:// or grpc://HOST[:PORT][/PATH][?QUERY]; options replace its parts. The port is used only
+    if the URL contains it.
 
     Without --port or --gateway the command shows the listener with the most specific hostname that has a rule for the
     request, and names the others. With several URLs the exit code is 1 if one of them is not served.
