@@ -126,7 +126,7 @@ def _environment() -> cel.Env:
     text, boolean = cel.Type.STRING, cel.Type.BOOL
     functions = [
         *(_function(name, boolean, _succeeds(parse)) for name, parse in _PARSERS.items()),
-        *(_function(f"violates_{name}", boolean, _violates(pattern)) for name, pattern in _NAMED_FORMATS.items()),
+        *(_function(f"violates_{name}", boolean, _violates(pattern)) for name, pattern in NAMED_FORMATS.items()),
         _function("url", text, str),
         *(_function(name, text, _read_url(read), is_member=True) for name, read in _URL_PARTS.items()),
     ]
@@ -170,17 +170,18 @@ _NAMED_FORMAT = re.compile(r"format\.(\w+)\(\)\.validate\(((?:[^()]|\([^()]*\))*
 _LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _NAME = "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _SUBDOMAIN = r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_NAMED_FORMATS: Mapping[str, str] = {
-    "dns1035Label": "[a-z]([-a-z0-9]{0,61}[a-z0-9])?",
-    "dns1123Label": _LABEL,
-    "dns1123Subdomain": _SUBDOMAIN,
-    "labelValue": rf"({_NAME})?",
-    "qualifiedName": rf"((?=[^/]{{1,253}}/){_SUBDOMAIN.partition(')')[2]}/)?{_NAME}",
+# Kubernetes' forms of names, as CEL calls them.
+NAMED_FORMATS: Mapping[str, re.Pattern[str]] = {
+    "dns1035Label": re.compile("[a-z]([-a-z0-9]{0,61}[a-z0-9])?"),
+    "dns1123Label": re.compile(_LABEL),
+    "dns1123Subdomain": re.compile(_SUBDOMAIN),
+    "labelValue": re.compile(rf"({_NAME})?"),
+    "qualifiedName": re.compile(rf"((?=[^/]{{1,253}}/){_SUBDOMAIN.partition(')')[2]}/)?{_NAME}"),
 }
 
 
-def _violates(pattern: str) -> Callable[[str], bool]:
-    return lambda text: re.fullmatch(pattern, text) is None
+def _violates(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    return lambda text: pattern.fullmatch(text) is None
 
 
 def _parse_ip(text: str) -> Any:

@@ -25,7 +25,7 @@ import msgspec
 from bridge.model.keys import group_of
 from bridge.model.types import OWN_VERSIONS
 from bridge.sources.defaults import drop_nulls, mapping_of
-from bridge.sources.rules import KEYWORD, Rules
+from bridge.sources.rules import KEYWORD, NAMED_FORMATS, Rules
 
 if TYPE_CHECKING:
     from bridge.model.changes import Object
@@ -47,12 +47,6 @@ class WrongValue:
     place: Place
 
 
-_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_WORD = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-_NAME = re.compile(rf"(?=.{{1,253}}\Z){_SUBDOMAIN}", re.DOTALL)
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_KEY = re.compile(rf"({_SUBDOMAIN}/)?{_WORD}")
-_LABEL = re.compile(rf"({_WORD})?")
 _RBAC = "rbac.authorization.k8s.io"  # whose names may have other characters
 
 
@@ -63,17 +57,17 @@ def wrong_metadata(obj: Object) -> Iterator[WrongValue]:
     """
     metadata = obj["metadata"]
     name, namespace = metadata["name"], metadata.get("namespace")
-    if group_of(obj["apiVersion"]) != _RBAC and not _NAME.fullmatch(name):
+    if group_of(obj["apiVersion"]) != _RBAC and not NAMED_FORMATS["dns1123Subdomain"].fullmatch(name):
         yield _refused(name, "lower case letters, digits, '-' and '.', at most 253", "name")
-    if namespace and not _NAMESPACE.fullmatch(namespace):
+    if namespace and not NAMED_FORMATS["dns1123Label"].fullmatch(namespace):
         yield _refused(namespace, "lower case letters, digits and '-', at most 63", "namespace")
     for key, value in mapping_of(metadata, "labels").items():
-        if not _KEY.fullmatch(key):
+        if not NAMED_FORMATS["qualifiedName"].fullmatch(key):
             yield _refused(key, _OF_KEYS, "labels")
-        elif not _LABEL.fullmatch(value or ""):
+        elif not NAMED_FORMATS["labelValue"].fullmatch(value or ""):
             yield _refused(value, "letters, digits, '-', '_' and '.', at most 63", "labels", key)
     for key in mapping_of(metadata, "annotations"):
-        if not _KEY.fullmatch(key.lower()):
+        if not NAMED_FORMATS["qualifiedName"].fullmatch(key.lower()):
             yield _refused(key, _OF_KEYS, "annotations")
 
 

@@ -77,6 +77,21 @@ _about_policy := {["warn", sentence_about(keys.of(obj), sprintf("is not judged: 
 	found := assessed_after.findings
 }
 
+# METADATA
+# description: |
+#   Why the request does not show what the policy that it writes sets, although a controller may obey it. Undefined if it does.
+unread_because := _unread_version if {
+	true
+} else := excess if {
+	kinds.get(keys.type_of(keys.of(reviewed_object))).mode == "Observe"
+	excess := index.excess(reviewed_object)
+} else := "its spec changes while it is being deleted" if {
+	input.operation == "UPDATE"
+	written_object.metadata.deletionTimestamp
+	kinds.get(keys.type_of(keys.of(written_object)))
+	object.get(written_object, "spec", null) != object.get(input.oldObject, "spec", null)
+}
+
 # Why the reviewed policy cannot be read in the version that it is written in; undefined where it can.
 _unread_version := kinds.version_problem(keys.type_of(keys.of(reviewed_object)), reviewed_object.apiVersion).message
 

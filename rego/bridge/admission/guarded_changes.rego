@@ -95,13 +95,30 @@ messages_of_judged := found if {
 
 _none_judged := {name: "is not judged: OPA could not compute it" | some name in guardrails}
 
-# What is not judged is denied as a violation is, unless the Constraint says otherwise.
-_messages_about(rows, unjudged) := set() if {
-	[count(rows), count(unjudged)] == [0, 0]
+# What is not judged is denied as a violation is, unless the Constraint says otherwise. `elsewhere` are Constraints that
+# were judged in other queries, with the reason.
+_messages_about(rows, elsewhere) := set() if {
+	[count(rows), count(elsewhere), count(_unread)] == [0, 0, 0]
 } else := {[action, text] | some action in {"deny", "warn"}; some text in _listed(rows, action)} | {[action, text] |
 	some name, why in unjudged
 	action := constraints.unjudged_action(name)
 	text := sprintf("[%s] %s%s", [name, why, _way_out_of(action)])
+} if {
+	unjudged := object.union(_unread, elsewhere)
+}
+
+# The Constraints that may judge what the written policy sets, with the reason why it cannot be read.
+_unread := {name: sentence_about(_changed_key, sprintf("is not judged: %s", [unread_because])) |
+	unread_because
+	some name in guardrails
+	_may_read(constraints.active_constraints[name], keys.type_of(_changed_key))
+}
+
+_may_read(spec, _) if not _shipped[spec.policy]
+
+_may_read(spec, policy_kind) if {
+	named := constraints.kinds_in_parameters(spec)
+	true in {named == set(), policy_kind in named}
 }
 
 _way_out_of("deny") := "; to admit what is not judged, set failurePolicy: Ignore in the Constraint"

@@ -319,3 +319,65 @@ test_a_change_of_what_describes_policies_remains_for_a_comparison_of_states if {
 	_describing("UPDATE", _crd, _crd) == remaining
 	not _describing("CREATE", _crd, null)
 }
+
+# Requests by which a policy is written that the bridge reads no further, or not as it is stored. Its kind is observed.
+_writing(operation, obj, old) := {
+	"operation": operation,
+	"kind": {"group": "example.com", "version": keys.version(obj.apiVersion), "kind": "ColorPolicy"},
+	"namespace": "shop",
+	"name": "own",
+	"object": obj,
+	"oldObject": old,
+}
+
+_own(spec) := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "cart")], spec)
+
+_observed := testing.policykind(object.union(object.remove(testing.color_kind, ["controllerName"]), {"mode": "Observe"}))
+
+_versions_crd := testing.with_spec(testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "colorpolicies.example.com"), {
+	"group": "example.com",
+	"names": {"kind": "ColorPolicy", "plural": "colorpolicies"},
+	"versions": [{"name": version, "served": true, "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {field: {"type": "string"}}}}}}} |
+		some version, field in {"v1": "theme", "v1beta1": "tone"}
+	],
+})
+
+_unread_messages(spec, request) := found if {
+	objects := [obj | some obj in testing.world; obj.metadata.name != _observed.metadata.name]
+	all_objects := array.concat(objects, [_observed, _versions_crd, _dark, _constraint("colors", spec)])
+	stored := testing.stored(all_objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := admission.guardrail_messages with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(all_objects)
+		with data.kinds as kinds_there
+		with data.bridge_settings.bounds as {"leaves": 20}
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+}
+
+_wide := _own({"values": [number | some number in numbers.range(1, 30)]})
+
+_leaving(spec) := object.union(_own(spec), {"metadata": {"finalizers": ["a.io/b"], "deletionTimestamp": "2026-01-01T00:00:00Z"}})
+
+_unread_requests := {
+	`apiVersion "example.com/v1beta1" has other fields than v1, which the bridge reads: write the policy in that version`: _writing("CREATE", object.union(_own({"tone": "x"}), {"apiVersion": "example.com/v1beta1"}), null),
+	"Policy has 33 leaves; at most 20 are allowed": _writing("CREATE", _wide, null),
+	"its spec changes while it is being deleted": _writing("UPDATE", _leaving({"theme": "light"}), _leaving({"theme": "dark"})),
+}
+
+test_a_policy_that_the_request_does_not_show_is_denied_by_guardrails_of_its_kind if {
+	hint := "; to admit what is not judged, set failurePolicy: Ignore in the Constraint"
+	every why, request in _unread_requests {
+		text := sprintf("[colors] ColorPolicy shop/own is not judged: %s", [why])
+		["deny", concat("", [text, hint])] in _unread_messages({}, request)
+		["warn", text] in _unread_messages({"failurePolicy": "Ignore"}, request)
+		_unread_messages({"parameters": {"kinds": ["example.com/TimeoutPolicy"]}}, request) == set()
+	}
+}
+
+test_an_update_of_such_a_policy_that_leaves_its_spec_is_admitted if {
+	every policy in [_wide, _leaving({"theme": "light"})] {
+		labelled := object.union(policy, {"metadata": {"labels": {"a": "b"}}})
+		_unread_messages({}, _writing("UPDATE", labelled, policy)) == set()
+	}
+}

@@ -39,9 +39,6 @@ _advice_for_group(group) := `the core group is ""` if regex.match(`^v[0-9]+((alp
 
 _advice_for_group(group) := sprintf("write %q", [split(group, "/")[0]]) if contains(group, "/")
 
-# The types of the hierarchy that have no namespace.
-_cluster_scoped := {"gateway.networking.k8s.io/GatewayClass", "core/Namespace"}
-
 _wrong_scope(spec) := {sprintf("match.scope: none of the kinds has the scope %s", [spec.match.scope]) |
 	selected := {type | some type in _judged_types; matches_type(spec.match, type)}
 	selected != set()
@@ -53,9 +50,9 @@ _wrong_scope(spec) := {sprintf("match.scope: none of the kinds has the scope %s"
 
 _has_scope(_, "*")
 
-_has_scope(type, "Cluster") if type in _cluster_scoped
+_has_scope(type, "Cluster") if type in levels.cluster_scoped
 
-_has_scope(type, "Namespaced") if not type in _cluster_scoped
+_has_scope(type, "Namespaced") if not type in levels.cluster_scoped
 
 # What guardrails judge. A Namespace is no target.
 _judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - {"core/Namespace"}
@@ -100,6 +97,10 @@ _all_parameters(spec) := [object.union(object.get(spec, "parameters", {}), more)
 ]
 
 _kinds_of(parameters) := {kind | some kind in parameters.kinds} | {kind | kind := parameters.kind}
+
+# METADATA
+# description: The policy kinds that a Constraint's parameters name, also those of parameterSelection.
+kinds_in_parameters(spec) := union({_kinds_of(parameters) | some parameters in _all_parameters(spec)})
 
 _unknown_parameters(spec) := {sprintf("parameters: unknown policy kind %q%s", [kind, hint]) |
 	some parameters in _all_parameters(spec)

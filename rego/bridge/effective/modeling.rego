@@ -30,10 +30,15 @@ _complete(entry) := object.union(as_served(entry), {"incomplete": reasons}) if {
 
 # METADATA
 # description: The messages of the features that a policy itself uses, and that its kind does not model.
-features_used_by(policy_key) := {sprintf("%s: %s", [keys.describe(policy_key), feature.message]) |
+features_used_by(policy_key) := {message |
 	some feature in kinds.of_policy(policy_key).notModeled
 	not feature.onPath
-	obj := lookup.get(policy_key)
+	message := _use_of(feature, policy_key)
+}
+
+# The message of a feature that an object uses. Undefined if it does not.
+_use_of(feature, key) := sprintf("%s: %s", [keys.describe(key), feature.message]) if {
+	obj := lookup.get(key)
 	_uses(obj, split(feature.path, "/*"), feature)
 	object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
 }
@@ -44,13 +49,11 @@ features_used_by(policy_key) := {sprintf("%s: %s", [keys.describe(policy_key), f
 #   if it is.
 incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
 	kinds.traits(policy_kind).doubtful
-	features := object.get(kinds.get(policy_kind), "notModeled", [])
-	reasons := (_without_label(policy_kind, path, outcomes) | {feature.message | some feature in features; not feature.path}) | {sprintf("%s: %s", [keys.describe(user), feature.message]) |
-		some feature in features
+	of_kind := {message | some message in kinds.doubts_of(policy_kind)}
+	reasons := (of_kind | _without_label(policy_kind, path, outcomes)) | {message |
+		some feature in kinds.get(policy_kind).notModeled
 		some user in _users(feature, path, outcomes)
-		obj := lookup.get(user)
-		_uses(obj, split(feature.path, "/*"), feature)
-		object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
+		message := _use_of(feature, user)
 	}
 	count(reasons) > 0
 }

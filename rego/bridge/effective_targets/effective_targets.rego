@@ -7,12 +7,14 @@ package bridge.effective_targets
 
 import data.bridge.effective as engine
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.merge
 import data.bridge.outcomes
+import data.bridge.policy as policies
 import data.bridge.scopes
 import data.bridge.status as reporting
 
@@ -267,12 +269,26 @@ _labels(key) := lookup.namespace_labels(keys.parse(key).name) if {
 
 # What a policy kind has in effect for the traffic of a path: at the most specific node of the path where it has something.
 # `unknown` says why it cannot be computed. Undefined if no policy is in effect.
-_effect(kind, path) := _reported([entry |
+_effect(kind, path) := {"unknown": policies.excess(unread[0]), "policies": unread} if {
+	unread := sort({policy | some policy in _unread_on(path); keys.type_of(policy) == kind})
+	unread != []
+} else := _reported([entry |
 	some node in array.reverse(path)
 	scopes.acts_at(kind, node)
 	some entry in engine.policies_of(kind, node, "")
 	_is_on_path(kind, entry.path, path)
 ][0])
+
+# The policies above a bound that name an object on a path. Another controller than the bridge may obey them all the same.
+_unread_on(path) := {policy |
+	some object_key in (objects | namespaces)
+	some policy in index.policies_at("oversized", object_key)
+	kinds.of_policy(policy).mode == "Observe"
+} if {
+	index.has_oversized
+	objects := {keys.object_of(node) | some node in path}
+	namespaces := {keys.format("", "Namespace", "", namespace) | some key in objects; namespace := keys.namespace(key); namespace != ""}
+} else := set()
 
 _is_on_path(kind, whole, path) if {
 	array.slice(path, 0, count(whole)) == whole

@@ -82,3 +82,31 @@ test_a_violation_names_its_place if {
 		"details": {"target": testing.cart_pay, "path": target.path, "severity": "low", "field": "/a"},
 	}
 }
+
+# A kind whose policies another controller obeys, and policies of it above the bound on target refs.
+_fence_kind := testing.policykind({"group": "acme.io", "kind": "Fence", "class": "Inherited", "effectiveTarget": "Rule"})
+
+_fence(name, refs) := testing.with_spec(testing.resource("acme.io/v1", "Fence", "shop", name), {"targetRefs": refs, "height": 3})
+
+_elsewhere := [testing.ref("HTTPRoute", sprintf("other%d", [number])) | some number in numbers.range(1, 20)]
+
+test_what_is_in_effect_is_unknown_where_an_observed_policy_is_above_a_bound if {
+	every refs in [[testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "cart")], _elsewhere] {
+		some target in _cart([_fence_kind, _fence("wide", refs)]) with data.bridge_settings.bounds as {"targetRefs": 2}
+		target.target == testing.cart_pay
+		effect := target.policies["acme.io/Fence"]
+		effect.policies == ["acme.io/Fence/shop/wide"]
+		endswith(effect.unknown, "targetRefs; at most 2 are allowed")
+	}
+}
+
+test_a_policy_above_a_bound_leaves_other_targets_known if {
+	some target in _cart([_fence_kind, _fence("wide", array.slice(_elsewhere, 0, 3))]) with data.bridge_settings.bounds as {"targetRefs": 2}
+	target.policies == {}
+}
+
+test_a_policy_above_a_bound_that_the_bridge_manages_has_no_effect if {
+	wide := testing.color("shop", "wide", 1, [testing.ref("HTTPRoute", "cart")], {"values": [1, 2, 3, 4, 5]})
+	some target in _cart([wide]) with data.bridge_settings.bounds as {"leaves": 3}
+	target.policies == {}
+}

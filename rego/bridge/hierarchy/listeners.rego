@@ -228,10 +228,7 @@ holders_of_port(object_key, port) := {object_key, gateway} | {listener_set |
 
 _gateway_of_listeners(object_key) := object_key if {
 	levels.of(object_key) == "Gateway"
-} else := gateway if {
-	[gateway, ""] = gateway_link(object_key)
-	levels.of(gateway) == "Gateway"
-}
+} else := gateway if [gateway, ""] = gateway_link(object_key)
 
 # A route with these hostnames (lower case; none: all) and a listener with this one (empty: all) have a common name.
 # `*.` matches one or more labels on the left (Gateway API, Hostname).

@@ -135,6 +135,10 @@ policies_at(part, key) := {declarer | some declarer, _ in data.index[part][key]}
 # the policy again in each query would cause the cost that bounds avoid.
 stored_excess(policy_key) := data.index.oversized[policy_key][policy_key]
 
+# Some policy is above a bound. Computed once for a query, which avoids lookups if none is.
+has_oversized if some _ in data.index.oversized
+has_oversized if _changed_entries.oversized
+
 # The ListenerSets that claim a slot of a port of a Gateway, whether the Gateway allows them or not.
 claimants(gateway, port, slot) := {key |
 	some key, _ in data.index.claims[gateway][port][slot]

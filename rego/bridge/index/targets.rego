@@ -1,6 +1,7 @@
 package bridge.index
 
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 
 # The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef (semantics T1). `key` is
 # the declared target as written, `class` the historic className, if the ref has one. Refs that cannot name any object
@@ -49,7 +50,7 @@ _by_section(raw) := [object.union(object.remove(raw, ["sectionNames"]), {"sectio
 _ref_namespace(own_namespace, group, kind, namespace) := namespace if {
 	namespace != ""
 } else := "" if {
-	concat("/", [keys.group_name(group), kind]) in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
+	concat("/", [keys.group_name(group), kind]) in levels.cluster_scoped
 } else := own_namespace
 
 # Why a ref cannot name any object, with its place in the policy; undefined if it can. Such a ref is Invalid by itself,
@@ -188,14 +189,23 @@ target_links(obj) := {} if {
 
 selections(selectors) := {[selector.namespace, selector.type, selector.text] | some selector in selectors; not selector.flaw}
 
-# A policy above a bound has no effect (semantics T6). It is stored at itself, and for `explain` at its first targets.
-_oversized(obj, message) := {"message": message, "objects": ({keys.of(obj)} | {ref.object |
-	namespace := object.get(obj.metadata, "namespace", "")
+# A policy above a bound has no effect (semantics T6). It is stored at itself, and at its first targets; if it may have
+# others, at its namespace.
+_oversized(obj, message) := {"message": message, "objects": (({keys.of(obj)} | {keys.format("", "Namespace", "", namespace) |
+	_names_others(obj)
+	namespace != ""
+}) | {ref.object |
 	some raw in array.slice(raw_refs(obj), 0, _first_refs)
 	ref := target_ref(namespace, raw)
-})}
+})} if {
+	namespace := object.get(obj.metadata, "namespace", "")
+}
 
 _first_refs := 16
+
+_names_others(obj) if count(raw_refs(obj)) > _first_refs
+
+_names_others(obj) if obj.spec.targetSelectors
 
 # The fields of a spec that name targets. Most objects have none of them, and are not read further.
 target_fields := ["targetRefs", "targetRef", "targetSelectors"]

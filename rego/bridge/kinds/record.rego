@@ -413,7 +413,7 @@ _selecting_fields(kind) := object.filter(kind, ["selectors", "rootNamespace"])
 
 # Types that are cluster-scoped, by their definition or by their CRD's scope. Only cluster-scoped policies may target
 # them, except a policy's own Namespace (semantics T3).
-cluster_scoped(type) if type in {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
+cluster_scoped(type) if type in levels.cluster_scoped
 
 cluster_scoped(type) if {
 	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")

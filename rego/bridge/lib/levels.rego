@@ -28,6 +28,9 @@ shipped := {
 	"networking.istio.io/ServiceEntry": {"object": "Backend", "section": "Port"},
 }
 
+# Those of them whose objects are in no namespace.
+cluster_scoped := {"core/Namespace", "gateway.networking.k8s.io/GatewayClass"}
+
 # The same for the types to which extension modules assign a level. If two modules list one type, the first by name
 # decides; the levels of shipped types cannot change.
 extensions := {type: claims[0] |

@@ -105,7 +105,7 @@ changed_keys := set() if {
 deleted_keys := union({deleted | some key in input.changes.delete; deleted := {key} | taken_along(key)})
 
 # The keys of the stored objects that the API server deletes together with an object: those in a Namespace, and those of
-# the kind that a CRD defines. An object that the query creates or replaces stays.
+# the kind that a CRD defines, the oldest of those that claim it. An object that the query creates or replaces stays.
 taken_along(key) := {concat("/", [group, kind, namespace, name]) |
 	namespace := split(key, "/")[3]
 	some group, kind
@@ -115,9 +115,12 @@ taken_along(key) := {concat("/", [group, kind, namespace, name]) |
 	startswith(key, "core/Namespace/")
 	not upserts[key]
 } else := {concat("/", [group, kind, namespace, name]) |
-	spec := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"][split(key, "/")[3]].spec
-	group := keys.group_name(spec.group)
-	kind := spec.names.kind
+	crds := data.objects["apiextensions.k8s.io"].CustomResourceDefinition["-"]
+	crd := crds[split(key, "/")[3]]
+	group := keys.group_name(crd.spec.group)
+	kind := crd.spec.names.kind
+	rivals := {[age_of(other), name] | some name; other := crds[name]; other.spec.names.kind == kind; other.spec.group == crd.spec.group}
+	min(rivals)[1] == split(key, "/")[3]
 	data.objects[group][kind][namespace][name]
 	not upserts[concat("/", [group, kind, namespace, name])]
 } if {

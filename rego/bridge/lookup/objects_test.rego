@@ -55,6 +55,23 @@ test_deleted_crd_takes_the_objects_of_its_kind_along if {
 	found == {key, "example.com/Widget/shop/one", "example.com/Widget/blog/one"}
 }
 
+test_deleted_crd_takes_nothing_along_if_an_older_one_has_its_kind if {
+	old := _aged_crd("widgets", "2026-01-01T00:00:00Z")
+	young := _aged_crd("gadgets", "2026-01-02T00:00:00Z")
+	widget := testing.resource("example.com/v1", "Widget", "shop", "one")
+	stored := testing.stored([old, young, widget])
+	every name, taken in {"widgets": {"example.com/Widget/shop/one"}, "gadgets": set()} {
+		key := sprintf("apiextensions.k8s.io/CustomResourceDefinition/-/%s.example.com", [name])
+		found := lookup.deleted_keys with data.objects as stored with input as {"changes": {"delete": [key]}}
+		found == {key} | taken
+	}
+}
+
+_aged_crd(plural, created) := object.union(
+	testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", sprintf("%s.example.com", [plural])),
+	{"metadata": {"creationTimestamp": created}, "spec": {"group": "example.com", "names": {"kind": "Widget", "plural": plural}}},
+)
+
 test_type_of_which_all_objects_are_deleted_is_none if {
 	stored := testing.stored([_old, testing.resource("v1", "Namespace", "", "shop")])
 	found := lookup.types with data.objects as stored with input as {"changes": {"delete": [_cart]}}

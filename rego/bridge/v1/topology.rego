@@ -52,18 +52,17 @@ picture := problem if {
 # entrypoint: true
 types := problem if {
 	problem := queries.input_problem
-} else := {type: {"names": object.get(_crd_names, type, []), "policy": type in kinds.names} |
+} else := {type: {"names": sort(object.get(_crd_names, type, set())), "policy": type in kinds.names} |
 	some type in ((lookup.types | object.keys(_crd_names)) | kinds.in_use)
 }
 
-_crd_names := {type: sort(names) |
+# Several CRDs may claim one type.
+_crd_names[type] contains name if {
 	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")
 	type := concat("/", [crd.spec.group, crd.spec.names.kind])
-	all_names := [crd.spec.names.plural, object.get(crd.spec.names, "singular", "")]
-	names := {name |
-		some name in array.concat(all_names, object.get(crd.spec.names, "shortNames", []))
-		name != ""
-	}
+	own := [crd.spec.names.plural, object.get(crd.spec.names, "singular", "")]
+	some name in array.concat(own, object.get(crd.spec.names, "shortNames", []))
+	name != ""
 }
 
 # METADATA

@@ -178,6 +178,13 @@ test_types_have_the_names_of_a_crd if {
 	found["core/Service"] == {"names": [], "policy": false}
 }
 
+test_types_have_the_names_of_all_crds_that_claim_them if {
+	twin := {"spec": {"group": "example.com", "names": {"kind": "ColorPolicy", "plural": "paints"}}}
+	stored := json.patch(_objects, [{"op": "add", "path": "/apiextensions.k8s.io/CustomResourceDefinition/-/paints.example.com", "value": twin}])
+	found := v1.types with data.objects as stored with data.kinds as {"example.com/ColorPolicy": {}} with input as {}
+	found["example.com/ColorPolicy"].names == ["colorpolicies", "cp", "paints"]
+}
+
 test_types_know_a_kind_that_a_change_brings if {
 	change := {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "one"}}
 	found := v1.types with data.objects as _objects with data.kinds as {} with input as {"changes": {"upsert": [change]}}
