@@ -30,6 +30,7 @@ from bridge.queries.asking import (
     violations_by,
     with_suggestions,
 )
+from bridge.queries.judged_change import audited_before_and_after, objects_concerned
 from bridge.queries.names import exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
 from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
@@ -345,7 +346,7 @@ async def _compare_concerned(states: States, change: PlannedChange, asked: Entry
     concerned = await _query_concerned(states, keys)
     differences = await _query_differences(states, concerned["scopes"], asked)
     subjects = _collect_subjects(keys, concerned, differences)
-    judged = await _find_judged(states, keys, subjects, differences)
+    judged = await _find_judged(states, keys, subjects)
     before, after = [await _query_findings(state, subjects, judged) for state in (states.before, states.after)]
     return _Comparison(before, after, differences, {*subjects, *judged})
 
@@ -494,21 +495,19 @@ def _select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterab
     }
 
 
-async def _find_judged(
-    states: States, keys: Sequence[str], subjects: Sequence[str], differences: Sequence[Entry]
-) -> list[str]:
+async def _find_judged(states: States, keys: Sequence[str], subjects: Sequence[str]) -> list[str]:
     """Return the objects whose violations may change: those that a changed Constraint matches, and all affected ones.
 
-    A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there. A
-    Namespace decides by its labels which objects in it match, whether the hierarchy has these or not.
+    A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there,
+    or above it. A Namespace decides by its labels which objects in it match, whether the hierarchy has these or not.
     """
     changed = [parse_key(key) for key in keys]
     names = [key.name for key in changed if key.type_id == CONSTRAINT]
     namespaces = [key.name for key in changed if key.type_id == "core/Namespace"]
-    found = {*subjects, *(str(parse_key(difference["target"]).object) for difference in differences)}
+    concerned = await objects_concerned(states, keys)
+    found = {*subjects, *(await audited_before_and_after(states, {}) if concerned is None else concerned)}
     for asked in [{"constraints": names}] * bool(names) + [{"namespaces": namespaces}] * bool(namespaces):
-        for state in (states.before, states.after):
-            found |= await audited_keys(state.opa, {**asked, **state.more})
+        found |= await audited_before_and_after(states, asked)
     return sorted(found)
 
 

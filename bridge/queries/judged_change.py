@@ -91,20 +91,29 @@ def _complete(obj: Object, request: Mapping[str, Any]) -> Object:
 
 async def _find_judged(states: States, change: PlannedChange, names: Sequence[str]) -> list[str]:
     """Return the objects of these Constraints whose violations the change may alter."""
+    audited = await audited_before_and_after(states, {"constraints": list(names)})
+    concerned = None if states.apart else await objects_concerned(states, change.keys)
+    return sorted(audited if concerned is None else audited & concerned)
+
+
+async def audited_before_and_after(states: States, asked: Mapping[str, Any]) -> set[str]:
+    """Return the objects of Constraints in either state. `asked` is an input of the query `audit_keys`."""
+    found = [await audited_keys(state.opa, {**asked, **state.more}) for state in (states.before, states.after)]
+    return set().union(*found)
+
+
+async def objects_concerned(states: States, keys: Sequence[str]) -> set[str] | None:
+    """Return the objects at which a change of the objects `keys` may alter what guardrails find, None for all."""
     both = states.before, states.after
-    asked = {"constraints": list(names)}
-    audited = {key for state in both for key in await audited_keys(state.opa, {**asked, **state.more})}
-    if states.apart:
-        return sorted(audited)
+    concerned: set[str] = set()
     before, after = [await state.query("kind_documents", {}) for state in both]
     if before["kind_sets"]["virtual"] != after["kind_sets"]["virtual"]:
-        return sorted(audited)  # references to objects of these kinds are accepted now, or no longer
+        return None  # references to objects of these kinds are accepted now, or no longer
     kinds = before["kinds"].keys() | after["kinds"].keys()
     differing = {kind for kind in kinds if before["kinds"].get(kind) != after["kinds"].get(kind)}
-    concerned: set[str] = set()
     for state in both:
         policies = await state.query("policies", {}) if differing else []
-        keys = [*change.keys, *(key for key in policies if parse_key(key).type_id in differing)]
-        found = await state.query("outdated", {"keys": keys, "was": {}, "wanted": {"guarded": {}}})
-        concerned.update(found["guarded"])
-    return sorted(audited & concerned)
+        described = [key for key in policies if parse_key(key).type_id in differing]
+        asked = {"keys": [*keys, *described], "was": {}, "wanted": {"guarded": {}}}
+        concerned.update((await state.query("outdated", asked))["guarded"])
+    return concerned

@@ -95,6 +95,43 @@ def test_a_worse_value_is_a_new_violation_and_a_better_one_is_not(bridge: Run, f
     assert (better["introduced"], better["fixed"]) == (set(), set())
 
 
+SHELF = """
+apiVersion: v1
+kind: Service
+metadata: {name: shelf, namespace: library}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: alike}
+spec:
+  policy: bridge.guardrails.same_value
+  match: {kinds: [{apiGroups: [""], kinds: [Service]}]}
+  parameters: {kind: gateway.envoyproxy.io/BackendTrafficPolicy, field: /timeout/http/requestTimeout}
+"""
+AT_A_DOOR = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: %s, namespace: edge}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: %s}]
+  timeout: {http: {requestTimeout: %s}}
+"""
+
+
+@pytest.mark.parametrize("change", [("-",), ("--delete", "backendtrafficpolicy/edge/back")])
+def test_a_policy_of_a_gateway_introduces_violations_at_services_below(
+    bridge: Run, folder: Path, change: tuple[str, ...]
+) -> None:
+    shelved = AT_BOTH.replace("value: /lend}}]", "value: /lend}}], backendRefs: [{name: shelf, port: 80}]")
+    doors = "".join(AT_A_DOOR % (name, name, "5s") for name in ("front", "back"))
+    for name, text in {"books": shelved, "shelf": SHELF, "late": "", "times": doors}.items():
+        (folder / f"{name}.yaml").write_text(text)
+    found = _problems(bridge, folder, *change, text=AT_A_DOOR % ("back", "back", "6s"))
+    assert "alike" in found["introduced"]
+
+
 def test_a_renamed_rule_has_the_violations_that_it_had(bridge: Run, folder: Path) -> None:
     renamed = _problems(bridge, folder, "-", text=BOOKS.replace("name: lend", "name: borrow"))
     assert (renamed["introduced"], renamed["fixed"]) == (set(), set())

@@ -96,6 +96,7 @@ def _constraints(draw: Drawing) -> None:
     routes = {"kinds": [{"apiGroups": [GATEWAY_API], "kinds": ["HTTPRoute"]}]}
     here = draw.pick(({}, {"namespaceSelector": {"matchLabels": {"team": "red"}}}))
     anything = {"kinds": [{"apiGroups": [""], "kinds": ["ConfigMap", "Service"]}], **here}
+    services = {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}]}
     bounded = {"kind": f"{GROUP}/{KIND}", "field": "/a", "maximum": draw.pick((1, 4))}
     specs: dict[str, Object] = {
         "limits": {"policy": "acme.limits", "match": routes | here},
@@ -107,8 +108,14 @@ def _constraints(draw: Drawing) -> None:
             "match": routes,
             "parameters": {"kinds": [f"{GROUP}/{draw.pick((KIND, 'Red'))}"]},
         },
+        "below": {"policy": "bridge.guardrails.bounded_field", "match": services, "parameters": bounded},
+        "shared": {
+            "policy": "bridge.guardrails.same_value",
+            "match": services,
+            "parameters": {"kind": f"{GROUP}/{draw.pick((KIND, 'Red'))}", "field": "/a"},
+        },
     }
-    for name in draw.some(sorted(specs), 1, 4):
+    for name in draw.some(sorted(specs), 1, 5):
         draw.add("policybridge.io/v1alpha1", "Constraint", name, spec=specs[name])
 
 

@@ -25,7 +25,13 @@ concerned_objects := {below |
 	some below in hierarchy.objects_below(key)
 } | {policy | some policy in queries.dependents.policies}
 
-_changed_above := {keys.object_of(target) | some targets in queries.dependents.scopes; some target in targets} | {key | some key in queries.dependents.objects}
+_changed_above := union({
+	{keys.object_of(target) | some targets in queries.dependents.scopes; some target in targets},
+	{key | some key in queries.dependents.objects},
+	# What a policy above a bound names, or named, is unknown there.
+	{named | some policy in input.keys; policies.excess(policy); some named in index.links(lookup.get(policy)).oversized.objects},
+	{named | some policy in input.keys; some ["oversized", named] in input.was[policy]},
+})
 
 # METADATA
 # description: |
