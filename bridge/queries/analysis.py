@@ -501,6 +501,8 @@ async def _find_judged(states: States, keys: Sequence[str], subjects: Sequence[s
     A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there,
     or above it. A Namespace decides by its labels which objects in it match, whether the hierarchy has these or not.
     """
+    if not await _is_guarded(states):
+        return []
     changed = [parse_key(key) for key in keys]
     names = [key.name for key in changed if key.type_id == CONSTRAINT]
     namespaces = [key.name for key in changed if key.type_id == "core/Namespace"]
