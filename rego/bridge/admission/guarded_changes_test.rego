@@ -344,12 +344,14 @@ _versions_crd := testing.with_spec(testing.resource("apiextensions.k8s.io/v1", "
 
 _unread_messages(spec, request) := found if {
 	objects := [obj | some obj in testing.world; obj.metadata.name != _observed.metadata.name]
-	all_objects := array.concat(objects, [_observed, _versions_crd, _dark, _constraint("colors", spec)])
+	former := [request.oldObject | request.oldObject != null]
+	all_objects := array.concat(array.concat(objects, former), [_observed, _versions_crd, _dark, _constraint("colors", spec)])
 	stored := testing.stored(all_objects)
 	kinds_there := kinds.active_kinds with data.objects as stored
+	index_there := testing.stored_index(all_objects) with data.bridge_settings.bounds as {"leaves": 20}
 	found := admission.guardrail_messages with input as request
 		with data.objects as stored
-		with data.index as testing.stored_index(all_objects)
+		with data.index as index_there
 		with data.kinds as kinds_there
 		with data.bridge_settings.bounds as {"leaves": 20}
 		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
