@@ -101,6 +101,7 @@ class Loop:
         self._is_synced: bool | None = None  # None before the first sync
         self._is_asking = False
         self._wake = asyncio.Event()
+        self._progress = _Signal()  # that a result is settled
         self._tasks: asyncio.TaskGroup | None = None
 
     def note(self, notice: Notice) -> None:
@@ -121,7 +122,7 @@ class Loop:
     def follow(self, result: Derived[K]) -> None:
         """Compute this result from now on, beginning with all of its keys."""
         may_work = result.before_sync if self._is_synced is None else self._is_synced
-        work = self._works[result] = _Work(result, self.revision, may_work=may_work)
+        work = self._works[result] = _Work(result, self.revision, self._progress, may_work=may_work)
         if self._tasks:
             work.task = self._tasks.create_task(work.run())
 
@@ -135,9 +136,19 @@ class Loop:
         """Note that keys are stale for another reason than a change in OPA."""
         self._works[result].add(keys)
 
+    def renew(self, result: Derived[Any]) -> None:
+        """Note that all keys of a result are stale for another reason than a change in OPA."""
+        self._works[result].start_over(self.revision)
+
+    async def settled(self, result: Derived[Any]) -> None:
+        """Wait until a result is settled."""
+        while not self.is_settled(result):
+            await self._progress.wait()
+
     def is_settled(self, result: Derived[Any]) -> bool:
         """Return whether no key of a result is stale, or may be because of a change that waits."""
-        return not self._waiting and not self._is_asking and self._works[result].is_settled
+        work = self._works.get(result)
+        return work is not None and work.is_settled and not self._waiting and not self._is_asking
 
     async def run(self) -> None:
         """Follow changes and compute results until cancelled."""
@@ -195,7 +206,7 @@ class Loop:
 class _Work(Generic[K]):
     """What is to be done for one result."""
 
-    def __init__(self, result: Derived[K], revision: int, *, may_work: bool) -> None:
+    def __init__(self, result: Derived[K], revision: int, progress: "_Signal", *, may_work: bool) -> None:
         self.result = result
         self.task: asyncio.Task[None] | None = None
         self._stale: Turns[K] = Turns(result.owner_of)
@@ -204,6 +215,7 @@ class _Work(Generic[K]):
         self._upcoming: AsyncIterator[Iterable[K]] | None = None  # further keys, of which all are stale
         self._revision = revision  # of the newest change heard of
         self._may_work = may_work
+        self._progress = progress
         self._was_settled = False
         self._wake = asyncio.Event()
         self._wake.set()
@@ -282,6 +294,7 @@ class _Work(Generic[K]):
             if not self._was_settled:
                 self._was_settled = True
                 self.result.settle(self._revision)
+                self._progress.send()
             return False
         return True
 
@@ -320,6 +333,22 @@ class _Work(Generic[K]):
             self._upcoming = None
         for key in keys or ():
             self._stale.add(key)
+
+
+class _Signal:
+    """Wakes everything that waits for it."""
+
+    def __init__(self) -> None:
+        self._sent = asyncio.Event()
+
+    def send(self) -> None:
+        """Wake what waits now."""
+        self._sent.set()
+        self._sent = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Wait until it is sent."""
+        await self._sent.wait()
 
 
 def _merge(parts: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -1,26 +1,25 @@
 """The audit: violations of Constraints by existing objects, updated with OPA, and reported in their statuses."""
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import structlog
 
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, namespace_in, parse_key
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
-from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaUndefined
+from bridge.opa.errors import OpaError
 from bridge.opa.judging import BATCH, Judging, Row
 from bridge.remediator.plan import plan_constraint
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
-from bridge.work import PAUSE, Budget
+from bridge.work import Budget, Turns
 
 EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches
 NAMESPACE = "core/Namespace"
@@ -33,14 +32,14 @@ def counts(row: Mapping[str, Any]) -> bool:
 
 
 class Audited:
-    """The violations by Constraint and object; `judge_some` evaluates a batch of the waiting objects."""
+    """The violations by Constraint and object, and the objects to evaluate, each with some Constraints or with all."""
 
     def __init__(self, opa: Opa) -> None:
         self._opa = opa
         self._judging = Judging(opa)
         self._found: dict[str, dict[str, list[Row]]] = {}
         # Objects to evaluate, each with these Constraints only, or (None) with all.
-        self._waiting: dict[str, frozenset[str] | None] = {}
+        self._stale: dict[str, frozenset[str] | None] = {}
         self._active: set[str] = set()
         self._guardrails: set[str] = set()  # active Constraints that judge what is in effect at objects
         self._differing: set[str] = set()
@@ -57,9 +56,9 @@ class Audited:
         return bool(self._active)
 
     @property
-    def waiting(self) -> int:
+    def stale(self) -> int:
         """Return the number of objects to evaluate."""
-        return len(self._waiting)
+        return len(self._stale)
 
     @property
     def violations(self) -> Counter[tuple[str, str]]:
@@ -83,7 +82,7 @@ class Audited:
         self._found.clear()
         self._active.clear()
         self._guardrails.clear()
-        self._waiting.clear()
+        self._stale.clear()
         self._differing.clear()
         self._begun.clear()
         self._changed = None
@@ -106,11 +105,14 @@ class Audited:
 
     def take_differing(self) -> list[str]:
         """Return the Constraints whose status may differ since the last call, after their complete evaluation."""
-        if not self._waiting:
-            self._begun.clear()
         ready = sorted(self._differing - self._begun)
         self._differing.difference_update(ready)
         return ready
+
+    def complete(self) -> None:
+        """Note that no object is stale."""
+        self._stale.clear()
+        self._begun.clear()
 
     def objects(self) -> set[str]:
         """Return the objects with violations."""
@@ -120,6 +122,10 @@ class Audited:
         """Return the violations by an object, without exempted ones."""
         found = (self._found[name].get(key, ()) for name in sorted(self._found))
         return [row for rows in found for row in rows if counts(row)]
+
+    def change_any(self) -> None:
+        """Note that any object may have changed."""
+        self._changed = None
 
     def take_changed(self) -> set[str] | None:
         """Return the objects that may have changed since the last call, or whose violations may; None: any."""
@@ -131,65 +137,58 @@ class Audited:
         if self._changed is not None:
             self._changed.update(keys)
 
-    async def take(self, notice: Notice) -> None:
-        """Process a change. Raises OpaError; then call it again."""
-        if notice.refilled:
-            await self.again()
-            return
-        changed = [key.name for key in notice.keys if key.type_id == CONSTRAINT]
+    def wants(self, change: Notice) -> Mapping[str, Any]:
+        """Return the part of the query `outdated` that `stale_after` needs: only guardrails judge what is in effect."""
+        return {"guarded": {}} if self._guardrails and not change.kinds else {}
+
+    async def stale_after(self, outdated: Outdated) -> set[str]:
+        """Return the objects to evaluate after a change. Raises OpaError; then call it again."""
+        change = outdated.change
+        stale: set[str] = set()
+        changed = [key.name for key in change.keys if key.type_id == CONSTRAINT]
         if changed:
-            await self._judge_whole(changed)
+            stale |= await self._stale_of(changed)
         # Another writer may have changed the status of a Constraint.
-        self._differing.update(key.name for key in notice.reported if key.type_id == CONSTRAINT)
+        self._differing.update(key.name for key in change.reported if key.type_id == CONSTRAINT)
         if not self._active:
-            return
-        namespaces = [key.name for key in notice.keys if key.type_id == NAMESPACE]
+            return stale
+        namespaces = [key.name for key in change.keys if key.type_id == NAMESPACE]
         if namespaces:
             for name, keys in (await self._opa.query("audit_keys", {"namespaces": namespaces})).items():
-                self._add(keys, frozenset([name]))
-        touched = [key for key in (*notice.keys, *notice.reported) if key.group != EXEMPT]
-        self._add(map(str, touched), None)
+                stale |= self._add(keys, frozenset([name]))
+        touched = {str(key) for key in (*change.keys, *change.reported) if key.group != EXEMPT}
         if self._changed is not None:
-            self._changed.update(map(str, touched))
-        if self._guardrails:
-            await self._judge_affected(notice)
+            self._changed |= touched
+        stale |= self._add(touched, None)
+        if self._guardrails and change.kinds:
+            stale |= await self._stale_of(self._guardrails)
+        return stale | self._add(outdated.parts.get("guarded", ()), frozenset(self._guardrails))
 
-    async def _judge_affected(self, notice: Notice) -> None:
-        """Let guardrails judge the objects where a change may alter what is in effect."""
-        if notice.kinds:
-            await self._judge_whole(self._guardrails)
-            return
-        was = {str(key): paths for key, paths in notice.was.items()}
-        keys = [str(key) for key in notice.keys if key.type_id != CONSTRAINT]
-        # Undefined until OPA has the guardrail; then everything is evaluated.
-        with contextlib.suppress(OpaUndefined):
-            for _, affected in await in_parts(self._opa, "guarded", "keys", keys, {"was": was}):
-                self._add(affected, frozenset(self._guardrails))
-
-    async def again(self) -> None:
-        """Evaluate everything, for example after a change of the policies. Raises OpaError."""
+    async def stale_all(self) -> set[str]:
+        """Return all objects to evaluate, for example after a change of the policies. Raises OpaError."""
         self._judging = Judging(self._opa)
         constraints = await self._opa.query("constraints", {})
-        await self._judge_whole([entry["constraint"] for entry in constraints])
+        return await self._stale_of([entry["constraint"] for entry in constraints])
 
-    async def judge_some(self) -> None:
-        """Evaluate a batch of the waiting objects. Raises OpaError; then they wait again."""
-        if not self._waiting:
-            return
-        names = next(iter(self._waiting.values()))
-        keys = list(islice((key for key, wanted in self._waiting.items() if wanted == names), BATCH))
+    async def judge(self, keys: Sequence[str]) -> None:
+        """Evaluate stale objects. Raises OpaError; then they are stale again."""
+        together: dict[frozenset[str] | None, list[str]] = {}
         for key in keys:
-            del self._waiting[key]
-        try:
-            rows = await self._judging.rows(keys, None if names is None else sorted(names))
-        except BaseException:
-            for key in keys:
-                self._add([key], names)
-            raise
-        self.judged += len(keys)
-        self._replace(keys, names, rows)
+            if key in self._stale:  # otherwise its violations were evaluated meanwhile
+                together.setdefault(self._stale.pop(key), []).append(key)
+        while together:
+            names, group = together.popitem()
+            try:
+                rows = await self._judging.rows(group, None if names is None else sorted(names))
+            except BaseException:
+                for waiting, others in {**together, names: group}.items():
+                    self._add(others, waiting)
+                raise
+            self.judged += len(group)
+            self._replace(group, names, rows)
 
-    async def _judge_whole(self, names: Iterable[str]) -> None:
+    async def _stale_of(self, names: Iterable[str]) -> set[str]:
+        """Return the objects of Constraints that must be evaluated as a whole."""
         names = list(names)
         audited = await self._opa.query("audit_keys", {"constraints": names})
         self._active.difference_update(names)
@@ -199,6 +198,7 @@ class Audited:
             entries = await self._opa.query("constraints", {"constraints": names})
             guardrails = {one["constraint"] for one in entries if one["policy"].startswith(GUARDRAIL_PREFIX)}
             self._guardrails |= guardrails & self._active
+        stale: set[str] = set()
         for name in names:
             keys = dict.fromkeys(audited.get(name, []))
             found = self._found.pop(name, {})
@@ -206,14 +206,17 @@ class Audited:
             self._note_changed(found.keys() - kept.keys())
             if kept:
                 self._found[name] = kept
-            self._add(keys, frozenset([name]))
+            stale |= self._add(keys, frozenset([name]))
         self._begun.update(names)
         self._differing.update(names)
+        return stale
 
-    def _add(self, keys: Iterable[str], names: frozenset[str] | None) -> None:
+    def _add(self, keys: Iterable[str], names: frozenset[str] | None) -> set[str]:
+        keys = set(keys)
         for key in keys:
-            before = self._waiting.get(key, names)
-            self._waiting[key] = None if before is None or names is None else before | names
+            before = self._stale.get(key, names)
+            self._stale[key] = None if before is None or names is None else before | names
+        return keys
 
     def _replace(self, keys: Iterable[str], names: frozenset[str] | None, rows: list[Row]) -> None:
         fresh: dict[str, dict[str, list[Row]]] = {}
@@ -241,40 +244,31 @@ PERIOD = 300.0  # seconds after which everything is evaluated again: a policy ma
 LOOK = 1.0  # seconds between checks whether OPA has other policies
 
 
-class Audit(WriteLoop[str]):
-    """Follows the replicator's notices; `run` works until it is cancelled. Its items are names of Constraints.
+class Audit(WriteLoop[str], Derived[str]):
+    """Keeps the violations up to date, by object, and writes the statuses of Constraints, by name.
 
-    `replicated` returns the types of objects (`<group>/<Kind>`) that the audit covers, None for all.
+    `run` works until it is cancelled. `replicated` returns the types of objects (`<group>/<Kind>`) that the audit
+    covers, None for all.
     """
+
+    name = "audit"
 
     def __init__(
         self,
+        loop: Loop,
         opa: Opa,
         sink: StatusSink,
         budget: Budget,
         replicated: Callable[[], Collection[str] | None] = lambda: None,
     ) -> None:
         super().__init__(sink, budget)
+        self._loop = loop
         self._opa = opa
         self._replicated = replicated
         self.audited = Audited(opa)
-        self._notices: list[Notice] = []
-        self._wake = asyncio.Event()
         self._follow: Callable[[Collection[str] | None], None] = lambda _: None
-        self._begun = -1  # the sync whose objects are evaluated
         self._revision: str | None = None  # of the policies with which everything was evaluated
         self._due = 0.0  # the time of the next full evaluation
-
-    def note(self, notice: Notice) -> None:
-        """Process a notice of the replicator."""
-        if notice.refilling:
-            self._filling += 1
-            self._notices.clear()
-            self.audited.forget()
-        else:
-            self._notices.append(notice)
-        self._idle.clear()
-        self._wake.set()
 
     def listen(self, follow: Callable[[Collection[str] | None], None]) -> None:
         """Call `follow` after each whole evaluation with the result of `Audited.take_changed`."""
@@ -282,56 +276,76 @@ class Audit(WriteLoop[str]):
 
     async def run(self) -> None:
         """Evaluate and write until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._judge())
-            tasks.create_task(self._look())
-            tasks.create_task(self._write())
+        self._loop.follow(self)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._look())
+                tasks.create_task(self._write())
+        finally:
+            self._loop.leave(self)
 
-    async def _judge(self) -> None:
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._notices or self.audited.waiting:
-                try:
-                    while self._notices:
-                        notice = self._notices[0]
-                        if notice.refilled:
-                            self._begun = self._filling
-                            await self._remember_policies()
-                        await self.audited.take(notice)
-                        if self._notices and self._notices[0] is notice:  # otherwise OPA is being synced again
-                            self._notices.pop(0)
-                    await self.audited.judge_some()
-                except OpaError as error:
-                    log.info("audit waiting for OPA", why=str(error))
-                    await asyncio.sleep(PAUSE)
-                    continue
-                if not self.audited.waiting:
-                    self._whole = self._begun
-                    if self._is_whole and (changed := self.audited.take_changed()) != set():
-                        self._follow(changed)
-                self._queue.add(self.audited.take_differing())
-            self._note_idle()
+    async def settled(self) -> None:
+        """Wait until nothing waits for evaluation or writes."""
+        await self._loop.settled(self)
+        await super().settled()
+
+    def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the objects that guardrails must judge again."""
+        return self.audited.wants(change)
+
+    async def keys_of(self, outdated: Outdated) -> Iterable[str]:
+        """Return the objects whose violations a change may affect."""
+        return await self.audited.stale_after(outdated)
+
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """Yield all objects that Constraints match."""
+        self._revision = await self._opa.bundle_revision()
+        self._due = time.monotonic() + PERIOD
+        yield await self.audited.stale_all()
+
+    def owner_of(self, key: str) -> str:
+        """Return the namespace."""
+        return namespace_in(key)
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Return as many objects as one query evaluates."""
+        return [stale.take(BATCH)]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Evaluate objects, and write statuses of Constraints whose evaluation is complete."""
+        await self.audited.judge(keys)
+        self._queue.add(self.audited.take_differing())
+
+    def distrust(self) -> None:
+        """Drop all violations, and write nothing until all are known again."""
+        self._filling += 1
+        self.audited.forget()
+
+    def forget(self) -> None:
+        """Note that changes may have been missed."""
+        self.audited.change_any()
+
+    def settle(self, revision: int) -> None:  # noqa: ARG002
+        """Tell the reports what has changed, and write."""
+        self._whole = self._filling
+        self._idle.clear()
+        self.audited.complete()
+        self._queue.add(self.audited.take_differing())
+        if (changed := self.audited.take_changed()) != set():
+            self._follow(changed)
+        self._note_idle()
 
     async def _look(self) -> None:
         """Evaluate everything again if OPA has other policies, and once a period."""
         while True:
             await asyncio.sleep(LOOK)
-            if self._whole != self._filling or self.audited.waiting or not self.audited.needed:
+            if not self._loop.is_settled(self) or not self.audited.needed:
                 continue
             try:
                 if await self._opa.bundle_revision() != self._revision or time.monotonic() >= self._due:
-                    self._idle.clear()
-                    await self._remember_policies()
-                    await self.audited.again()
-                    self._wake.set()
+                    self._loop.renew(self)
             except OpaError as error:
                 log.info("audit waiting for OPA", why=str(error))
-
-    async def _remember_policies(self) -> None:
-        """Note the current policies before evaluating everything."""
-        self._revision = await self._opa.bundle_revision()
-        self._due = time.monotonic() + PERIOD
 
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
         keys = {name: str(_key(name)) for name in batch}
@@ -358,7 +372,7 @@ class Audit(WriteLoop[str]):
         log.info("Constraint statuses waiting for OPA", why=str(error))
 
     def _has_work(self) -> bool:
-        return bool(self._notices or self.audited.waiting)
+        return not self._loop.is_settled(self)
 
 
 def _key(name: str) -> Key:

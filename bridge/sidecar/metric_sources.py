@@ -109,7 +109,7 @@ def _depths(store: Store, replicator: Replicator, writers: Writers, reports: Vio
         "replication": replicator.waiting,
         "status": remediator.waiting,
         "constraint": audit.waiting,
-        "audit": audit.audited.waiting,
+        "audit": audit.audited.stale,
         "report": reports.waiting,
         "placement-judge": placement.to_judge,
         "placement-patch": placement.waiting,

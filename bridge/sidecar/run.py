@@ -246,14 +246,15 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     replicator = _make_replicator(settings, store, loading, recovering, bridge_url)
     budget = Budget(settings.status_writes_per_second, BURST)
     replicated = None if settings.manifests else (*ALWAYS, *_configured_types(settings))
-    audit = Audit(opa, store.sink, budget, lambda: replicated)
+    loop = Loop(opa)
+    audit = Audit(loop, opa, store.sink, budget, lambda: replicated)
     concerned = Concerned(opa, lambda: replicator.unready)
     return Parts(
         opa=opa,
         store=store,
         loading=loading,
         replicator=replicator,
-        loop=Loop(opa),
+        loop=loop,
         budget=budget,
         remediator=Remediator(impatient, store.sink, budget, patient=recovering),
         audit=audit,
@@ -284,7 +285,6 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     replicator.listen(parts.concerned.note)
     replicator.listen(parts.remediator.note)
     replicator.listen(parts.loop.note)
-    replicator.listen(parts.audit.note)
     replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.take)

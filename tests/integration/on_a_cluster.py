@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from bridge.derived.loop import Loop
 from bridge.kube.client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS, Selection
@@ -30,11 +31,12 @@ class Parts:
     lease: Lease
     sink: ClusterSink
     replicator: Replicator
+    loop: Loop
 
     @asynccontextmanager
     async def at_work(self, *others: Callable[[], Coroutine[Any, Any, Any]]) -> AsyncIterator[None]:
         """All of it is at work with the others, and OPA is synced."""
-        async with working(self.replicator.run, self.lease.run, *others):
+        async with working(self.replicator.run, self.loop.run, self.lease.run, *others):
             await asyncio.wait_for(self.replicator.filled.wait(), 300)
             yield
 
@@ -53,4 +55,6 @@ async def parts_on(
         source = ClusterSource(client, types)
         lease = Lease(client, "default", lease_name or fresh_name("lease"), fresh_name("bridge"), term=TERM)
         sink = ClusterSink(client, source.resource, lease)
-        yield Parts(source, opa, client, lease, sink, Replicator(source, opa, needed))
+        replicator, loop = Replicator(source, opa, needed), Loop(opa)
+        replicator.listen(loop.note)
+        yield Parts(source, opa, client, lease, sink, replicator, loop)

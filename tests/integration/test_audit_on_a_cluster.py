@@ -100,8 +100,7 @@ async def at_work(place: Place) -> AsyncIterator[Audit]:
     """An audit with an OPA of its own that has POLICY."""
     own = WarmOpa(place.opa_path, bundle=bundle_with([POLICY]))
     async with own as managed, parts_on(place.plane, managed.url) as parts:
-        audit = Audit(parts.opa, parts.sink, Budget(1000, 1000), lambda: ALWAYS)
-        parts.replicator.listen(audit.note)
+        audit = Audit(parts.loop, parts.opa, parts.sink, Budget(1000, 1000), lambda: ALWAYS)
         async with parts.at_work(audit.run):
             yield audit
 

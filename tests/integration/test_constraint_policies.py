@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bridge.model.changes import Notice
 from bridge.model.keys import key_of
 from bridge.remediator.audit import Audited
 from tests.builders import resource
@@ -80,9 +79,7 @@ async def test_an_object_on_which_a_policy_fails_is_a_violation_alone(bench: Ben
     bench.put("ports", FAILING)
     await bench.until_active("ports")
     audited = Audited(bench.opa)
-    await audited.take(Notice(refilled=True))
-    while audited.waiting:
-        await audited.judge_some()
+    await audited.judge(sorted(await audited.stale_all()))
     [found, failed] = audited.counted("ports")["first"]
     assert (found["object"], found["message"]) == ("core/Service/shop/cart", "one")
     assert (failed["object"], failed["details"]) == ("core/Service/shop/conflict", {"severity": "unknown"})

@@ -117,10 +117,9 @@ async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]
     own = WarmOpa(place.opa_path, bundle=bundle_with([POLICY]))
     async with own as managed, parts_on(place.plane, managed.url) as parts:
         opa, sink, budget = parts.opa, parts.sink, Budget(1000, 1000)
-        audit = Audit(opa, sink, budget, lambda: ALWAYS)
+        audit = Audit(parts.loop, opa, sink, budget, lambda: ALWAYS)
         client = ReportClient(FencedClient(parts.client, parts.lease))
         reports = ViolationReports(audit.audited, opa, sink, budget, record, client)
-        parts.replicator.listen(audit.note)
         parts.replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)
         async with parts.at_work(audit.run, reports.run):

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +16,42 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
+from bridge.opa.judging import Judging, Row
+from bridge.opa.shipped import shipped_guardrails
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
-from bridge.remediator.audit import Audited
+from bridge.remediator.audit import Audit
+from bridge.remediator.writer import MemorySink
 from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Followed, Following
+from bridge.work import Budget
+from tests.builders import resource
+from tests.bundles import bundle_with
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, at_work
 from tests.warm_opa import WarmOpa
+from tests.working import working
 
 AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
+GUARDRAILS = shipped_guardrails(f"bridge.guardrails.{name}" for name in ("no_policy_without_effect", "required_policy"))
+CONSTRAINTS = [
+    resource(
+        "policybridge.io/v1alpha1",
+        "Constraint",
+        policy.replace("_", "-"),
+        spec={
+            "policy": f"bridge.guardrails.{policy}",
+            "match": {"kinds": [{"apiGroups": ["*"], "kinds": ["*"]}]},
+            "parameters": parameters,
+        },
+    )
+    for policy, parameters in (
+        ("no_policy_without_effect", {}),
+        ("required_policy", {"kinds": ["walk.example.com/RulePolicy"], "field": "/b/d"}),
+    )
+]
 PATIENCE = 300.0  # seconds for what is kept to become what it should be
 
 
@@ -38,6 +62,7 @@ class Looking:
     bridge: Bridge
     drawing: Drawing
     followed: list[Followed]
+    audit: Audit
 
 
 @asynccontextmanager
@@ -47,13 +72,15 @@ async def looking(opa_url: str, objects: Collection[Object], remediator: Any = N
     async with at_work(opa_url, objects) as bridge:
         opa = bridge.opa
         counting = remediator or bridge.remediator
-        backing = Backing(opa, opa, bridge.loop, bridge.replicator, counting, dict, Audited(opa))
+        audit = Audit(bridge.loop, opa, MemorySink(), Budget(1e6, 1_000_000))
+        backing = Backing(opa, opa, bridge.loop, bridge.replicator, counting, dict, audit.audited)
         drawing.open(backing)
         following.open(backing)
         kinds = ("Gateway", "HTTPRoute", "Service", "Thing", "Namespace", "GatewayClass", "ListenerSet")
         targets = [key_of(obj) for obj in objects if obj["kind"] in kinds]
-        with drawing.looking(), following.following(targets, None, None) as (_, followed):
-            yield Looking(bridge, drawing, followed)
+        async with working(audit.run):
+            with drawing.looking(), following.following(targets, None, None) as (_, followed):
+                yield Looking(bridge, drawing, followed, audit)
 
 
 @pytest.mark.parametrize("seed", [1])
@@ -70,7 +97,8 @@ async def test_after_many_changes_picture_and_stream_equal_those_from_scratch(se
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world, chance = SmallWorld(seed), random.Random(seed)
     history: list[str] = []
-    async with WarmOpa(opa_path) as managed, looking(managed.url, world.objects.values()) as seen:
+    own = WarmOpa(opa_path, bundle=bundle_with(GUARDRAILS.values()))
+    async with own as managed, looking(managed.url, [*CONSTRAINTS, *world.objects.values()]) as seen:
         await _compare(seen, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:
@@ -87,6 +115,8 @@ async def _compare(seen: Looking, where: str) -> None:
     picture = await _picture(opa)
     policies = await _policies(opa)
     effective = [await _effective(opa, one) for one in seen.followed]
+    await seen.audit.settled()
+    assert _sorted(seen.audit.audited.all_rows()) == _sorted(await _violations(opa)), where
     deadline = time.monotonic() + PATIENCE
     while True:
         kept = _shown(drawing.picture)
@@ -134,6 +164,17 @@ def _differences(kept: dict[str, Any], picture: dict[str, Any]) -> list[str]:
             if one.get(name) != other.get(name)
         ]
     return found
+
+
+async def _violations(opa: Opa) -> list[Row]:
+    names = [entry["constraint"] for entry in await opa.query("constraints", {})]
+    audited = await opa.query("audit_keys", {"constraints": names})
+    keys = sorted({key for found in audited.values() for key in found})
+    return await Judging(opa).rows(keys, None)
+
+
+def _sorted(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (row["constraint"], row["object"], row["message"]))
 
 
 async def _policies(opa: Opa) -> dict[str, Any]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from bridge.derived.loop import Loop
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Opa
-from bridge.remediator.audit import Audit, Audited
+from bridge.remediator.audit import Audit
 from bridge.remediator.writer import MemorySink
 from bridge.work import Budget
 from tests.working import working
@@ -42,31 +43,35 @@ class Answers(Opa):
 
 
 @asynccontextmanager
-async def auditing() -> AsyncIterator[Audit]:
-    audit = Audit(Answers(), MemorySink(), Budget(100, 100))
-    async with working(audit.run):
-        audit.note(Notice(refilled=True))
+async def auditing(opa: Opa | None = None) -> AsyncIterator[tuple[Audit, Loop]]:
+    loop = Loop(opa or Answers())
+    audit = Audit(loop, opa or Answers(), MemorySink(), Budget(100, 100))
+    async with working(loop.run, audit.run):
+        loop.note(Notice(refilled=True))
         await audit.settled()
-        yield audit
+        yield audit, loop
 
 
 async def test_results_count_after_a_sync_that_took_less_than_a_query() -> None:
-    async with auditing() as audit:
-        audit.note(CHANGE)
+    async with auditing() as (audit, loop):
+        loop.note(CHANGE)
         await asyncio.sleep(0.5)
-        audit.note(Notice(refilling=True))
-        audit.note(Notice(refilled=True))
+        loop.note(Notice(refilling=True))
+        assert not audit._may_write()
+        loop.note(Notice(refilled=True))
         await asyncio.wait_for(audit.settled(), 100)
+        assert audit._may_write()
 
 
 async def test_no_results_count_before_a_sync_has_ended() -> None:
-    async with auditing() as audit:
-        audit.note(Notice(refilling=True))
-        audit.note(CHANGE)
+    async with auditing() as (audit, loop):
+        loop.note(Notice(refilling=True))
+        loop.note(CHANGE)
         await asyncio.sleep(100)
         assert not audit._may_write()
-        audit.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         await audit.settled()
+        assert audit._may_write()
 
 
 class WithGuardrail(Opa):
@@ -80,10 +85,15 @@ class WithGuardrail(Opa):
         """The guardrail, what it must judge again, and no violations."""
         if name == "violations":
             self.judged.append(input_document["objects"])
-        if name == "guarded":
-            assert input_document == {"keys": [str(GATEWAY)], "was": {str(GATEWAY): (("parents", "x"),)}}
+        if name == "outdated":
+            was = {str(GATEWAY): (("parents", "x"),)}
+            assert input_document == {"keys": [str(GATEWAY)], "was": was, "wanted": {"guarded": {}}}
         answers = {"constraints": [{"constraint": "c", "policy": "bridge.guardrails.mine"}], "audit_keys": {"c": []}}
-        return (answers | {"guarded": [AFFECTED], "violations": []})[name]
+        return (answers | {"outdated": {"guarded": [AFFECTED]}, "violations": [], "current_statuses": {}})[name]
+
+    async def bundle_revision(self) -> str:
+        """Always the same."""
+        return "1"
 
 
 GATEWAY = parse_key("gateway.networking.k8s.io/Gateway/infra/public")
@@ -92,9 +102,7 @@ AFFECTED = "core/Service/shop/cart"
 
 async def test_a_guardrail_judges_the_objects_that_a_change_affects() -> None:
     opa = WithGuardrail()
-    audited = Audited(opa)
-    await audited.take(Notice(refilled=True))
-    await audited.take(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
-    while audited.waiting:
-        await audited.judge_some()
+    async with auditing(opa) as (audit, loop):
+        loop.note(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
+        await audit.settled()
     assert sorted(key for keys in opa.judged for key in keys) == [AFFECTED, str(GATEWAY)]
