@@ -133,6 +133,10 @@ class Budget:
         """Use another rate from now on."""
         self._rate = rate
 
+    def permits_of(self, seconds: float) -> int:
+        """Return the number of permits that so many seconds bring, at least 1."""
+        return max(1, int(self._rate * seconds))
+
     def permits_within(self, seconds: float) -> int:
         """Return the number of permits within `seconds`, at least 1."""
         loop = asyncio.get_running_loop()

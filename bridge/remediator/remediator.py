@@ -21,7 +21,7 @@ from bridge.remediator.computation import Computing, Item, Place, Report, Shares
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.plan import plan_affected, plan_policy
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
-from bridge.work import PAUSE, BatchSize, Budget, RetryQueue
+from bridge.work import PAUSE, WRITERS, BatchSize, Budget, RetryQueue
 
 Follower = Callable[[frozenset[str]], None]
 
@@ -193,7 +193,12 @@ class Remediator(WriteLoop[Item]):
         return bool(self._changes)
 
     def _limit(self) -> int:
-        return min(self._batch.now, self._budget.permits_within(BUDGET_AHEAD))
+        return min(self._batch.now, max(self._ahead, self._budget.permits_within(BUDGET_AHEAD)))
+
+    @property
+    def _ahead(self) -> int:
+        """The writes to plan at once where the budget delays them: a query for each would cost more than the writes."""
+        return min(WRITERS // 2, self._budget.permits_of(BUDGET_AHEAD))
 
     def _may_write(self) -> bool:
         return self._sink.may_write()
@@ -204,7 +209,7 @@ class Remediator(WriteLoop[Item]):
         While everything is computed, that is the case only for what OPA has reported with a change.
         """
         known = item in self._reported or (self._is_whole and not self._computing.partial)
-        return known and super()._fits(item) and not self._changes.is_waiting(item[1])
+        return known and self._delayed < self._ahead and super()._fits(item) and not self._changes.is_waiting(item[1])
 
     def _set_aside(self) -> None:
         self._reported.clear()

@@ -160,6 +160,7 @@ class WriteLoop(ABC, Generic[T]):
         self._filling = 0  # number of full syncs of OPA
         self._whole = -1  # the sync that all results are from; writes need the current one
         self._busy = 0  # steps of work in progress
+        self._delayed = 0  # writes that wait for the budget
         self._idle = asyncio.Event()
 
     @property
@@ -257,7 +258,10 @@ class WriteLoop(ABC, Generic[T]):
         return {item: planned for item, planned in plans.items() if planned is not None}
 
     async def _write_one(self, item: T, planned: Planned, basis: Hashable) -> None:
+        self._delayed += 1
         await self._budget.spend()  # not part of the write, whose duration shows whether the owner is slow
+        self._delayed -= 1
+        self._queue.look_again()
         async with self._writers.writing(item):
             # The wait may have exceeded the right to write, or the plan's validity.
             if basis == self._basis() and self._may_write():

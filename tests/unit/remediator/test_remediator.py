@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.model.changes import Notice
-from bridge.model.keys import Key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
@@ -163,6 +163,19 @@ async def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> N
         sink.held = True
         await remediator.settled()
         assert len(sink.statuses) == 20
+
+
+async def test_first_statuses_are_planned_in_batches_at_the_pace_of_the_budget() -> None:
+    async with remediating(Budget(50, 10)) as (remediator, opa, sink):
+        [one, *_] = opa.status
+        names = [f"x/P/n{number % 40}/p{number}" for number in range(400)]
+        opa.status = [{**one, "policy": name} for name in names]
+        remediator.note(Notice(refilled=True))
+        await remediator.settled()
+        remediator.note(Notice(reported=tuple(map(parse_key, names))))
+        await remediator.settled()
+        assert len(sink.statuses) == 400
+        assert opa.requested.count("reports") <= 100  # of 400 policies, and of as many objects
 
 
 async def test_nothing_is_written_while_opa_is_synced_again() -> None:
