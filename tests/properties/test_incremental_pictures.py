@@ -17,7 +17,6 @@ from bridge.model.keys import key_of, parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.opa.judging import Judging, Row
-from bridge.opa.shipped import shipped_guardrails
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.remediator.audit import Audit
@@ -35,23 +34,16 @@ from tests.warm_opa import WarmOpa
 from tests.working import working
 
 AT_ONCE = (1, 1, 3, 1, 2)  # steps that happen together before the next look
-GUARDRAILS = shipped_guardrails(f"bridge.guardrails.{name}" for name in ("no_policy_without_effect", "required_policy"))
-CONSTRAINTS = [
-    resource(
-        "policybridge.io/v1alpha1",
-        "Constraint",
-        policy.replace("_", "-"),
-        spec={
-            "policy": f"bridge.guardrails.{policy}",
-            "match": {"kinds": [{"apiGroups": ["*"], "kinds": ["*"]}]},
-            "parameters": parameters,
-        },
-    )
-    for policy, parameters in (
-        ("no_policy_without_effect", {}),
-        ("required_policy", {"kinds": ["walk.example.com/RulePolicy"], "field": "/b/d"}),
-    )
-]
+GUARDRAIL = """package bridge.guardrails.shown
+
+violations contains {"message": json.marshal(input.policies), "severity": "low"}
+"""
+CONSTRAINT = resource(
+    "policybridge.io/v1alpha1",
+    "Constraint",
+    "shown",
+    spec={"policy": "bridge.guardrails.shown", "match": {"kinds": [{"apiGroups": ["*"], "kinds": ["*"]}]}},
+)
 PATIENCE = 300.0  # seconds for what is kept to become what it should be
 
 
@@ -97,8 +89,8 @@ async def test_after_many_changes_picture_and_stream_equal_those_from_scratch(se
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     world, chance = SmallWorld(seed), random.Random(seed)
     history: list[str] = []
-    own = WarmOpa(opa_path, bundle=bundle_with(GUARDRAILS.values()))
-    async with own as managed, looking(managed.url, [*CONSTRAINTS, *world.objects.values()]) as seen:
+    own = WarmOpa(opa_path, bundle=bundle_with([GUARDRAIL]))
+    async with own as managed, looking(managed.url, [CONSTRAINT, *world.objects.values()]) as seen:
         await _compare(seen, f"seed {seed}, at the start")
         together = itertools.cycle(AT_ONCE)
         while len(history) < steps:
