@@ -31,7 +31,7 @@ _COMMANDS: _Sections = {
 _MORE = ("describe", "tree", "status", "compare", "test", "init", "reasons", "options", "completion", "version")
 _ADMIN: _Sections = {
     "Set up": ("crds", "rbac", "config", "opa-config", "webhook-config", "credentials", "token"),
-    "Operate": ("fleet", "placement", "uninstall-status"),
+    "Operate": ("fleet", "placement", "export", "uninstall-status"),
 }
 # Names that no help lists: kubectl's name for `analyze`, and former ones.
 _HIDDEN = ("diff", "impact", "violations", *(name for names in _ADMIN.values() for name in names))

@@ -95,12 +95,20 @@ def to_json(value: Any) -> str:
 
 
 def to_yaml(value: Any) -> str:
-    """Return YAML in block style, with the given order of keys, long texts on one line, and no aliases."""
+    """Return YAML in block style, with the given order of keys, long texts on one line, and no aliases.
+
+    A text of several lines is a block of lines.
+    """
     import yaml
 
     class Dumper(yaml.SafeDumper):
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the library's signature
             return True
+
+        def represent_text(self, data: str) -> yaml.Node:
+            return self.represent_scalar("tag:yaml.org,2002:str", data, style="|" if "\n" in data else None)
+
+    Dumper.add_representer(str, Dumper.represent_text)
 
     def dumped(*, allow_unicode: bool) -> str:
         text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=allow_unicode, width=1 << 20)
