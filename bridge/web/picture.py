@@ -86,6 +86,7 @@ class PagePicture:
             "leadsTo": node["leadsTo"],
             "parameters": node.get("parameters", ""),
             "hostnames": node.get("hostnames", []),
+            "created": node.get("created", ""),
             "children": len({*node["leadsTo"], *self._below.get(key, ())}),
             "policies": node["policies"],
             "refused": node["refused"],
@@ -199,4 +200,5 @@ def _nodes(object_key: str, entry: Mapping[str, Any]) -> dict[str, Node]:
     if object_key in nodes:
         nodes[object_key]["refused"] = entry["refused"]
         nodes[object_key]["problems"] = entry["problems"]
+        nodes[object_key]["created"] = entry["created"]
     return nodes

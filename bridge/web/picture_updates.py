@@ -239,6 +239,7 @@ def _policy(entry: Mapping[str, Any]) -> dict[str, Any]:
         "policyKind": entry["policyKind"],
         "mode": entry["mode"],
         "outcome": entry.get("outcome", ""),
+        "created": entry["created"],
         "problems": entry["problems"],
         "conditions": [one for at, one in enumerate(conditions) if one not in conditions[:at]],
         "differences": differences(entry),

@@ -48,6 +48,7 @@ ALLOWED = frozenset({
     "problems",
     "request",
     "scopes",
+    "search",
     "status",
     "tree",
     "types",

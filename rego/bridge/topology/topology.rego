@@ -161,7 +161,7 @@ _whole(node) := concat("", [trim_suffix(keys.parse(node).object, "@frontend"), "
 } else := keys.parse(node).object
 
 # The picture of one object: `nodes` (the object, its sections, its frontend) with `{level, policies, parameters?,
-# hostnames?}`, and its declarations: accepted `edges` `[parent, child]`, and `refused` links in the form of
+# hostnames?}`, its `created` time, and its declarations: accepted `edges` `[parent, child]`, and `refused` links in the form of
 # `rejected_links`. `alone` means that it is drawn even without an edge. Its size is independent of other objects' declarations. Undefined for
 # objects without a place in the picture.
 entry(object_key) := {
@@ -176,11 +176,18 @@ entry(object_key) := {
 	}),
 	"refused": sort(hierarchy.explained({link | some link in _refused_links(object_key); not hierarchy.is_taken_elsewhere(link)})),
 	"alone": levels.of(object_key) in _first_levels,
+	"created": _created(object_key),
 } if {
 	hierarchy.exists(object_key)
 	_is_in_picture(object_key)
 	nodes := {node | some node in {object_key, keys.frontend(object_key)}; _is_placed(node)} | hierarchy.sections(object_key)
 }
+
+# When the object was created, for people; empty where it does not say so, as in a folder.
+_created(object_key) := time if {
+	time := lookup.get(object_key).metadata.creationTimestamp
+	is_string(time)
+} else := ""
 
 # The hostnames of a route or a listener, by which users search.
 _hostnames(node) := {"hostnames": names | names := [name | some name in _named_hosts(levels.of(node), node); is_string(name)]; count(names) > 0}

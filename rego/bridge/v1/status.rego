@@ -9,13 +9,16 @@ import data.bridge.status as reporting
 # METADATA
 # description: |
 #   The desired conditions or ancestors of each of `policies`, from `tallies` or else from their outcomes; with `problems`
-#   also the result of the query `problems` for each.
+#   also the result of the query `problems` for each, and when it was `created`.
 # entrypoint: true
 status := problem if {
 	problem := queries.problem([["policies", "keys"]])
 } else := [_with_problems(desired) | some key in input.policies; desired := queries.policy_status(key)]
 
-_with_problems(desired) := object.union(desired, {"problems": sort(finding.of_policy(desired.policy, queries.tallies_of(desired.policy)))}) if {
+_with_problems(desired) := object.union(desired, {
+	"problems": sort(finding.of_policy(desired.policy, queries.tallies_of(desired.policy))),
+	"created": object.get(lookup.get(desired.policy), ["metadata", "creationTimestamp"], ""),
+}) if {
 	input.problems
 } else := desired
 

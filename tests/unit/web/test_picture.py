@@ -21,7 +21,7 @@ def _entry(keys: list[str], edges: list[list[str]], *, alone: bool = True, polic
     nodes: dict[str, Any] = {key: {"level": "L", "policies": []} for key in keys}
     nodes[keys[0]]["policies"] = [{"policy": policy, "policyKind": "x/P", "accepted": True} for policy in policies]
     sections = [[keys[0], key] for key in keys[1:]]
-    return {"nodes": nodes, "edges": [*sections, *edges], "refused": [], "problems": [], "alone": alone}
+    return {"nodes": nodes, "edges": [*sections, *edges], "refused": [], "problems": [], "alone": alone, "created": ""}
 
 
 def _picture() -> PagePicture:
