@@ -84,7 +84,8 @@ class Opened:
         return found
 
     async def click_node(self, id: str) -> None:  # noqa: A002 - the page's word
-        """Click where something is drawn."""
+        """Scroll to something that is drawn, and click it."""
+        await self.page.evaluate("(id) => policyBridge.graph.reveal([[id]])", id)
         at = await self.position(id)
         assert at is not None, id
         await self.page.mouse.click(at["x"], at["y"])

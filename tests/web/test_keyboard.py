@@ -19,8 +19,6 @@ async def test_outline_is_walked_with_arrow_keys(shop: Bridge, page: Opened) -> 
     press = page.page.keyboard.press
     focused = "document.activeElement.getAttribute('aria-label')"
     await page.page.locator("[role=treeitem][tabindex='0']").focus()
-    assert await page.page.evaluate(focused) == "GatewayClass, example"
-    await press("ArrowDown")
     assert await page.page.evaluate(focused) == "Gateway · infra, internal"
     await press("ArrowLeft")  # closes it
     await page.until("document.activeElement.getAttribute('aria-expanded') === 'false'")
@@ -64,8 +62,37 @@ async def test_focus_goes_through_the_page_in_order_and_is_seen(shop: Bridge, pa
         seen.append(await page.page.evaluate("document.activeElement.id || document.activeElement.className"))
         style = "getComputedStyle(document.activeElement).outlineStyle"
         assert await page.page.evaluate(style) != "none", seen[-1]
-    expected = ["skip", "search-text", "theme", "filter-problems", "graph", "zoom-in", "tab-details"]
+    expected = ["skip", "namespace", "view-list", "theme", "search-text", "graph", "tab-details"]
     assert [name for name in seen if name in expected] == expected, seen
+    # From the search, the details are the second stop, and the filters follow them.
+    assert seen[-3:] == ["search-text", "graph", "tab-details"]
+    while "filter-problems" not in seen:
+        await page.page.keyboard.press("Tab")
+        seen.append(await page.page.evaluate("document.activeElement.id"))
+
+
+async def test_list_is_one_stop_and_walked_with_arrow_keys(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#view=list")
+    press = page.page.keyboard.press
+    focused = "document.activeElement.dataset.key ?? document.activeElement.textContent.trim()"
+    await page.page.focus("#search-text")
+    await press("Tab")
+    assert await page.page.evaluate(focused) == "gateway.networking.k8s.io/GatewayClass/-/example"
+    await press("ArrowDown")
+    assert "blog" in await page.page.evaluate(focused)
+    await press("Enter")
+    await page.until("document.querySelector('#list-rows [aria-selected=true]')")
+    await press("Tab")
+    assert await page.page.evaluate("document.activeElement.id") == "tab-details"
+    await press("Shift+Tab")
+    await press("Home")
+    await press("ArrowUp")
+    assert await page.page.evaluate(focused) == "Namespace ▴"
+    await press("ArrowRight")
+    await press("ArrowRight")
+    await press("Enter")
+    await page.until("document.querySelector('[data-column=name]').ariaSort === 'ascending'")
+    assert "sort=name" in page.page.url
 
 
 async def test_everything_has_a_name(shop: Bridge, page: Opened) -> None:

@@ -63,13 +63,13 @@ spec: {{targetRefs: [{{group: gateway.networking.k8s.io, kind: HTTPRoute, name: 
 
 async def test_an_outcome_that_is_not_certain_has_a_sign_a_filter_and_a_row(changing: Bridge, page: Opened) -> None:
     await page.go(changing.url)
-    await page.shows("#details h3", "Worth a look (7)")
+    await page.shows("#details h3", "Needs attention: 7 problems")
     (changing.folder / "uncertain.yaml").write_text(UNCERTAIN)
-    await page.shows("#details h3", "Worth a look (7, 2 warnings)")
+    await page.shows("#details h3", "Needs attention: 7 problems, 2 warnings")
     rows = page.page.locator("#details .overview > .stack li", has_text="Incomplete")
     for name, row in zip(("fast", "slow"), await rows.all(), strict=True):
         text = " ".join((await row.inner_text()).split())
-        assert text == f"? TcP harbor/{name} Incomplete(warning) Its outcome is not certain: {WHY}"
+        assert text == f"? Traffic harbor/{name} Incomplete(warning) Its outcome is not certain: {WHY}"
     row = page.page.get_by_role("treeitem", name="TrafficPolicy harbor/slow, not certain")
     assert await row.locator(".sign").inner_text() == "?"
     await page.page.locator("#filter-outcomes label", has_text="not\u00a0certain").click()
@@ -92,7 +92,7 @@ async def test_until_the_outcomes_are_known_the_page_is_not_live_and_shows_none(
     (tmp_path / "cargo").mkdir()
     (tmp_path / "cargo" / "all.yaml").write_text(LABORIOUS)
     await page.go(serve(tmp_path / "cargo").url)
-    await page.shows("#state", "computing …")
+    await page.shows("#state", "computing outcomes …")
     state, heading, outline = await page.page.evaluate(
         """() => [
           document.getElementById('state').innerText,
@@ -100,7 +100,7 @@ async def test_until_the_outcomes_are_known_the_page_is_not_live_and_shows_none(
           [...document.querySelectorAll('#outline [role=treeitem]')].map((row) => row.ariaLabel).join(),
         ]"""
     )
-    assert (state, heading) == ("computing …", "Computing outcomes …")
+    assert (state, heading) == ("computing outcomes …", "Computing outcomes …")
     assert f"CargoPolicy harbor/size-{ROUTES - 1}" in outline
     assert "active" not in outline
     assert "overridden" not in outline

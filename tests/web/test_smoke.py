@@ -32,10 +32,10 @@ async def test_click_tells_effective_policies_with_origins_and_why(shop: Bridge,
     await page.go(shop.url)
     await page.click_node(CHECKOUT)
     await page.shows("#details h3", "cart#checkout")
-    await page.shows("#details .fields", "colors.accent red CP shop/checkout")
+    await page.shows("#details .fields", "colors.accent red shop/checkout")
     await page.shows("#details .stack", "shop/cart overridden")
     await page.page.locator("#details .why summary").first.click()
-    await page.shows("#details .why", "challenges. By PatchDefaults")
+    await page.shows("#details .why", "PatchDefaults: ")
     assert "object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout" in page.page.url
 
 

@@ -22,7 +22,7 @@ NOT_MODELED = ROOT / "tests" / "scenarios" / "envoy_gateway_not_modeled" / "obje
 
 async def test_report_of_a_controller_is_shown_beside_the_verdict(three_gateways: Bridge, page: Opened) -> None:
     await page.go(three_gateways.url)
-    await page.shows("#details", "shop/orders reported differently the status reports Unknown")
+    await page.shows("#details", "shop/orders status mismatch the status reports Unknown")
     await page.go(f"{three_gateways.url}#object={POLICY}")
     await page.shows("#details .conditions", "True · Enforced")
     await page.shows("#details .reports .differs", "the status reports Unknown (AuthPolicy has encountered some issues")

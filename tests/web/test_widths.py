@@ -8,6 +8,8 @@ from tests.web.page import Opened
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
+PUBLIC = "gateway.networking.k8s.io/Gateway/infra/public"
+LEDGER = "core/Service/payments/ledger"
 WIDE = [(1440, 900), (1280, 720)]
 SIZES = [*WIDE, (800, 1000), (390, 844)]
 # Pixels of the content that are beside the window, and controls that something else covers.
@@ -42,18 +44,51 @@ async def test_nothing_is_cut_off_or_covered(shop: Bridge, page: Opened, width: 
         assert await page.page.evaluate(COVERED) == [], tab
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES[:3])
-async def test_whole_example_is_in_the_first_picture(shop: Bridge, page: Opened, width: int, height: int) -> None:
-    await page.page.set_viewport_size({"width": width, "height": height})
+async def test_whole_example_is_in_the_first_picture_of_a_wide_screen(shop: Bridge, page: Opened) -> None:
+    await page.page.set_viewport_size({"width": 1920, "height": 1080})
     await page.go(shop.url)
+    await page.page.click("#toggle-side")
     await page.until(f"({OUTSIDE}).length === 0")
-    assert (await page.view())["nodes"] > 39
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+async def test_picture_scrolls_instead_of_shrinking_its_text(
+    shop: Bridge, page: Opened, width: int, height: int
+) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(f"{shop.url}#view=picture")
+    assert (await page.view())["zoom"] >= 1  # 11 pixels
+    hidden = await page.page.evaluate(OUTSIDE)
+    assert PUBLIC not in hidden
+    box = await page.page.locator("#graph").bounding_box()
+    assert box
+    await page.page.mouse.move(box["x"] + 40, box["y"] + 40)
+    for _ in range(30):
+        await page.page.mouse.wheel(120, 120)
+    await page.until(f"!({OUTSIDE}).includes({LEDGER!r})")
+    assert (await page.view())["zoom"] >= 1
+    # The headings of columns are above them.
+    heading = await page.page.locator("#columns span", has_text="Backend").bounding_box()
+    at = await page.position(LEDGER)
+    assert heading
+    assert at
+    assert heading["x"] < at["x"] < heading["x"] + heading["width"]
+
+
+async def test_picture_leaves_out_what_carries_no_information(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#view=picture")
+    for key in ("gateway.networking.k8s.io/GatewayClass/-/example", "core/Service/shop/cart#http"):
+        assert await page.position(key) is None
+    titles = await page.page.locator("#columns span").all_inner_texts()
+    assert titles == ["Gateway", "Listener", "Route", "Rule", "Backend", "Port"]
+    await page.page.evaluate("location.hash = '#view=picture&object=GatewayClass/example'")
+    await page.until("policyBridge.graph.position('gateway.networking.k8s.io/GatewayClass/-/example')")
 
 
 async def test_picture_is_fitted_again_until_the_user_chooses_a_part(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
     await page.page.set_viewport_size({"width": 1100, "height": 700})
-    await page.until(f"({OUTSIDE}).length === 0")
+    await page.until(f"!({OUTSIDE}).includes({PUBLIC!r})")
     await page.page.click("#zoom-in")
     zoom = (await page.view())["zoom"]
     await page.page.set_viewport_size({"width": 1440, "height": 900})

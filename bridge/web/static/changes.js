@@ -1,7 +1,7 @@
 // The form for manifests: what applying them would change, as text and in the picture.
 
 import { changes } from "./api.js";
-import { byId, fill, h } from "./dom.js";
+import { announce, byId, fill, h, showError } from "./dom.js";
 import { differencePart } from "./details.js";
 import { byName, parts, place, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
@@ -24,6 +24,7 @@ export class ChangesBox {
     byId("changes-clear").addEventListener("click", () => {
       this.#turn += 1;
       byId("changes-form").reset();
+      showError(byId("changes-form"), "");
       fill(byId("changes-answer"));
       on.changed(new Map(), new Map());
     });
@@ -33,6 +34,7 @@ export class ChangesBox {
     const turn = (this.#turn += 1);
     const answer = byId("changes-answer");
     const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
+    showError(byId("changes-form"), "");
     fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
     let analysis;
     try {
@@ -40,11 +42,14 @@ export class ChangesBox {
     } catch (error) {
       if (turn !== this.#turn) return;
       this.#on.changed(new Map(), new Map());
-      fill(answer, h("p", { class: "error", role: "alert" }, error.message));
+      fill(answer);
+      const isDeletion = deleted.some((name) => error.message.includes(name));
+      showError(byId("changes-form"), error.message, byId(isDeletion ? "changes-delete" : "changes-text"));
       return;
     }
     if (turn !== this.#turn) return;
     fill(answer, summary(analysis), this.#problems(analysis), effective(analysis));
+    announce(answer.querySelector(".verdict").textContent);
     this.#on.changed(marks(analysis), added(analysis));
   }
 

@@ -1,7 +1,7 @@
 // The page's connection to the bridge, and its state for users.
 
 import { login, onUnauthorized, topology } from "./api.js";
-import { byId, fill, h } from "./dom.js";
+import { announce, byId, fill, h } from "./dom.js";
 import { follow } from "./stream.js";
 
 const AGAIN = 1_000; // ms between two attempts to load
@@ -59,7 +59,7 @@ export class Connection {
 
   #connected() {
     if (this.#lost) {
-      this.#announce("Connected again: the picture is current.");
+      announce("Connected again: the picture is current.");
       if (!this.#loaded) this.#load();
     }
     this.#lost = false;
@@ -67,7 +67,7 @@ export class Connection {
   }
 
   #gone() {
-    if (!this.#lost) this.#announce("The connection to the bridge is lost. The picture shows the last known state; the page reconnects every second.");
+    if (!this.#lost) announce("The connection to the bridge is lost. The picture shows the last known state; the page reconnects every second.");
     this.#lost = true;
     this.#tell();
     this.#probe();
@@ -152,7 +152,7 @@ export class Connection {
     if (this.#lost) this.#say("bad", "reconnecting …");
     else if (!this.#state.ready) this.#say("wait", "not ready");
     else if (this.#state.whole === false || (this.#loaded && !this.#whole)) this.#say("wait", "drawing …");
-    else if (!this.#state.outcomes) this.#say("wait", "computing …");
+    else if (!this.#state.outcomes) this.#say("wait", "computing outcomes …");
     else this.#say("good", "live");
     const reasons = Object.entries({ ...this.#state.reasons, ...this.#state.unreadable });
     const message = this.#lost
@@ -177,9 +177,5 @@ export class Connection {
     const element = byId("state");
     element.className = `state ${tone}`;
     fill(element, h("span", { class: "dot", "aria-hidden": "true" }), word);
-  }
-
-  #announce(text) {
-    byId("announcement").textContent = text;
   }
 }

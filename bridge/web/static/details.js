@@ -1,8 +1,8 @@
 // Details of the chosen object or policy.
 
 import { events, manifest, query } from "./api.js";
-import { breakable, fill, h } from "./dom.js";
-import { effectiveKind, fieldTable, senderPart } from "./effective.js";
+import { announce, breakable, fill, h } from "./dom.js";
+import { effectiveParts, fieldTable, hasPaths, senderPart } from "./effective.js";
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
 import { chip, linkPart, nodeLink, objectLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
@@ -65,14 +65,23 @@ export class Details {
     try {
       body = isPolicy ? await policyBody(key, topology) : await nodeBody(key, topology, this.#explained === key ? undefined : explainAll);
     } catch (error) {
-      body = [h("p", { class: "error", role: "alert" }, error.message)];
+      const message = h("p", { class: "error", role: "alert" }, error.message);
+      body = isPolicy ? message : { answer: message };
     }
     if (turn !== this.#turn) return;
     const { scrollTop } = this.#element.parentElement;
     this.#hadFocus ||= this.#element.contains(document.activeElement);
-    this.#fill([this.#head(key, topology), this.#violations.partOf(key), problemsPart(this.#wire.problemsOf(parts(key).object)), body, yamlPart(key), h("section", { class: "events" })], again);
+    // The answer is first; a policy has its problems before, which may be why there is none.
+    const problems = [problemsPart(this.#wire.problemsOf(parts(key).object)), this.#violations.partOf(key)];
+    this.#fill([this.#head(key, topology), isPolicy ? [problems, body] : [body.answer, problems, body.rest], yamlPart(key), h("div", { class: "events" })], again);
     this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
+    else announce(sentenceOf(key, this.#element.querySelectorAll(".fields tbody tr:not(.kind, .nested)").length));
+  }
+
+  /** Move the focus to what is shown. */
+  focus() {
+    this.#element.querySelector("h3")?.focus();
   }
 
   async #fillEvents(key) {
@@ -123,8 +132,8 @@ export class Details {
 function overview(wire, violations, topology, showOnly) {
   const troubled = wire.troubled();
   const warnings = troubled.filter(({ isWarning }) => isWarning).length;
-  const problems = (troubled.length - warnings).toLocaleString("en");
-  const numbers = warnings ? `${problems}, ${warnings.toLocaleString("en")} ${warnings === 1 ? "warning" : "warnings"}` : problems;
+  const numbers = [[troubled.length - warnings, "problem"], [warnings, "warning"]].filter(([count]) => count > 0)
+    .map(([count, word]) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`).join(", ");
   const levels = new Map(LEVELS.map((level) => [level, 0]));
   for (const { level } of topology.nodes.values()) if (level !== NOTHING) levels.set(level, (levels.get(level) ?? 0) + 1);
   const counts = [...levels].filter(([, count]) => count > 0).map(([level, count]) => `${count.toLocaleString("en")} ${level}${count === 1 ? "" : level.endsWith("s") ? "es" : "s"}`);
@@ -132,7 +141,7 @@ function overview(wire, violations, topology, showOnly) {
   const shown = troubled.slice(0, isLarge ? TROUBLED_OF_LARGE : TROUBLED);
   return h("div", { class: "overview" },
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
-    h("h3", { tabindex: -1 }, wire.isComputing ? "Computing outcomes …" : troubled.length ? `Worth a look (${numbers})` : wire.isKnown ? "No problems" : "Loading …"),
+    h("h3", { tabindex: -1 }, wire.isComputing ? "Computing outcomes …" : troubled.length ? `Needs attention: ${numbers}` : wire.isKnown ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
     troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : troubled.some(({ object, about }) => object && !about) ? "Show those of policies and links in the picture" : "Show only these in the picture")),
     isLarge && namespacesPart(troubled, topology, showOnly),
@@ -211,37 +220,38 @@ function yamlPart(key) {
 /** The Events of an object, the newest first. */
 function eventsPart({ events: found, unreadable }) {
   if (!found) return null; // without a cluster
-  return [
-    h("h4", {}, "Events"),
+  return folded(unreadable ? "Events" : `Events (${found.length})`,
     unreadable ? h("p", { class: "quiet" }, `They cannot be read: ${unreadable}.`) : !found.length && h("p", { class: "quiet" }, "None in the last hour."),
     h("dl", { class: "conditions" }, found.toReversed().map(({ type, reason, message, count, last, from }) => [
       h("dt", {}, reason), h("dd", { class: type === "Warning" ? "refused" : "" },
         h("span", {}, [type, last && new Date(last).toLocaleString("en"), count > 1 && `${count} times`, from].filter(Boolean).join(" · ")), h("span", {}, message)),
-    ])),
-  ];
+    ])));
 }
 
-/** `explainAll` is undefined once the user has requested it. */
+/** What a screen reader says when other details are shown. */
+const sentenceOf = (key, fields) => `Details of ${short(key)}${fields ? `: ${fields} ${fields === 1 ? "field" : "fields"} in effect` : ""}.`;
+
+const folded = (title, ...content) => h("details", { class: "group rest" }, h("summary", {}, title), content);
+
+/** {answer: the effective policies, rest}. `explainAll` is undefined once the user has requested it. */
 async function nodeBody(key, topology, explainAll) {
   const node = topology.nodes.get(key);
   const reached = topology.descendants([key]);
   const cut = [key, ...reached].filter((one) => topology.isCut(one));
   const isCut = cut.length > 0;
   const below = reached.size + cut.reduce((sum, one) => sum + topology.nodes.get(one).count, 0);
-  const attached = attachedPart(node);
-  const around = [!isCut && reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key)), refusedPart(node)];
+  const rest = [refusedPart(node), attachedPart(node), !isCut && reachPart("Routes", topology.routesAround([key]).filter((route) => route !== key), true)];
   if (below > MANY && explainAll) {
     const explain = (event) => {
       event.target.textContent = "Querying OPA …";
       explainAll();
     };
-    return [attached,
-      h("section", {}, h("h4", {}, "Effective policies"),
-        h("p", {}, `${below.toLocaleString("en")}${isCut ? " nodes or more" : " nodes"} are below, each with its own effective policies. Choose one, or `,
-          h("button", { type: "button", class: "action", on: { click: explain } }, "explain them all"), ".")),
-      around];
+    const answer = h("section", {}, h("h4", {}, "Effective policies"),
+      h("p", {}, `${below.toLocaleString("en")}${isCut ? " nodes or more" : " nodes"} are below, each with its own effective policies. Choose one, or `,
+        h("button", { type: "button", class: "action", on: { click: explain } }, "explain them all"), "."));
+    return { answer, rest };
   }
-  return [attached, await explained(key, topology), around];
+  return { answer: await explained(key, topology), rest };
 }
 
 /** The effective policies at a node and below it; at a backend also those of the rules that send requests to it. */
@@ -252,18 +262,18 @@ async function explained(key, topology) {
     [key, ...senders.slice(0, SENDERS)].map((target) => query("explain", { target })));
   const received = sent.flat();
   return [
-    h("section", { class: "explained" }, h("h4", { class: "lead" }, "Effective policies"),
-      answer.map((one) => effectiveKind(one, key)),
-      !answer.length && h("p", { class: "quiet" }, received.length ? "No policy takes effect at this object itself." : "No policy applies here.")),
-    received.length > 0 && h("section", { class: "received" }, h("h4", { class: "lead" }, "Effective policies of the requests that it receives"),
-      received.map((one) => effectiveKind(one, key)),
+    h("section", { class: "explained" }, h("h4", {}, "Effective policies"),
+      !hasPaths(answer) && h("p", { class: "quiet" }, hasPaths(received) ? "No policy takes effect at this object itself." : "No policy applies here."),
+      effectiveParts(answer, key)),
+    hasPaths(received) && h("section", { class: "received" }, h("h4", { class: "lead" }, "Effective policies of the requests that it receives"),
+      effectiveParts(received, key),
       senders.length > SENDERS && h("p", { class: "quiet" }, `The first ${SENDERS} of ${senders.length.toLocaleString("en")} rules that send requests here. Choose a rule for its policies.`)),
   ];
 }
 
 function attachedPart(node) {
   if (!node.policies.length) return null;
-  return h("section", {}, h("h4", {}, "Attached here"),
+  return folded(`Attached here (${node.policies.length.toLocaleString("en")})`,
     h("ul", { class: "stack" }, node.policies.map((attached) => {
       const { sign, word, tone } = outcomeOf(attached);
       return h("li", { class: tone }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
@@ -277,7 +287,8 @@ function refusedPart({ key, refused }) {
     refused.map((link) => h("p", { class: "refused" }, linkPart({ ...link, owner: key }), ": ", reasonMark(link.reason), ` – ${link.message}`)));
 }
 
-function reachPart(title, keys) {
+/** Nodes, the first of them at once; `isFolded` if the reader may want others first. */
+function reachPart(title, keys, isFolded = false) {
   if (!keys.length) return null;
   const rows = (shown) => shown.map((key) => h("li", {}, nodeLink(key)));
   const rest = keys.slice(LISTED, 500);
@@ -285,7 +296,8 @@ function reachPart(title, keys) {
   const more = rest.length > 0 &&
     h("button", { type: "button", class: "action", on: { click: () => { list.append(...rows(rest)); more.remove(); } } },
       `${(keys.length - LISTED).toLocaleString("en")} more${keys.length > 500 ? " (the first 500)" : ""}`);
-  return h("section", {}, h("h4", {}, `${title} (${keys.length.toLocaleString("en")})`), list, more);
+  const named = `${title} (${keys.length.toLocaleString("en")})`;
+  return isFolded ? folded(named, list, more) : h("section", {}, h("h4", {}, named), list, more);
 }
 
 async function policyBody(key, topology) {
@@ -306,7 +318,7 @@ async function policyBody(key, topology) {
 
 function attachedToPart(targets) {
   return h("section", {}, h("h4", {}, "Attached to"),
-    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "Not attached: the target does not exist."));
+    targets.length ? h("ul", { class: "reach" }, targets.map((target) => h("li", {}, nodeLink(target)))) : h("p", { class: "quiet" }, "Not attached: the target doesn't exist."));
 }
 
 function undescribedPart(key) {
@@ -366,7 +378,7 @@ function withoutPart({ ifDeleted }) {
 export function differencePart(difference) {
   const { policyKind, path, before, after } = difference;
   const side = (name, answer) => h("div", {}, h("h6", {}, name),
-    answer ? (answer.error ? h("p", { class: "error" }, answer.error.message) : fieldTable(answer.fields)) : h("p", { class: "quiet" }, "nothing"));
+    answer ? fieldTable([answer]) : h("p", { class: "quiet" }, "nothing"));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
     senderPart(difference),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));

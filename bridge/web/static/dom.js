@@ -44,6 +44,26 @@ export const breakable = (name) => name.split(/(?<=[./]|.#)/).flatMap((piece, at
  */
 export const byId = (id) => document.getElementById(id);
 
+/** Let screen readers say one sentence: the content that changes is no live region. */
+export const announce = (sentence) => void (byId("announcement").textContent = visible(sentence));
+
+/** Show an error at the input of a form that it is about, or at the form; without a message, remove all. */
+export function showError(form, message, input) {
+  for (const one of form.querySelectorAll("[aria-invalid]")) {
+    one.removeAttribute("aria-invalid");
+    one.removeAttribute("aria-describedby");
+  }
+  form.querySelector(".error")?.remove();
+  if (!message) return;
+  const id = `${form.id}-error`;
+  const error = h("span", { class: "error all", id, role: "alert" }, message);
+  if (!input) return void form.append(error);
+  input.setAttribute("aria-invalid", "true");
+  input.setAttribute("aria-describedby", id);
+  input.after(error);
+  input.focus();
+}
+
 // Characters that change how others are shown, such as a direction override, are replaced, as in a terminal.
 const INVISIBLE = /[^\P{Cc}\n\t]|\p{Cf}/gu;
 

@@ -1,73 +1,120 @@
-// Effective policies for users: each field with its origin, the outcome of each policy, and why.
+// Effective policies for users: one table of fields with their values and origins, then the policies and the reasons.
 
 import { breakable, h } from "./dom.js";
-import { kindName } from "./keys.js";
-import { chip, nodeLink, policyLink, trail } from "./links.js";
+import { byName, kindName, parts, short } from "./keys.js";
+import { nodeLink, policyLink, trail } from "./links.js";
 import { outcomeNamed } from "./outcomes.js";
 import { nameOf, text } from "./pointers.js";
 import { reasonMark } from "./reasons.js";
 import { yaml, yamlBlock } from "./yaml.js";
 
-/** One kind's part of a result of `explain` or `effective`. */
-export function effectiveKind({ policyKind, target, paths, attachments = [], links = [] }, shownTarget) {
-  return h(
-    "section",
-    { class: "effective", data: { kind: policyKind } },
-    h("h4", {}, chip(policyKind), ` ${kindName(policyKind)}`, target !== shownTarget && [" at ", nodeLink(target)]),
-    alike(paths).map(pathPart),
-    !paths.length && h("p", { class: "quiet" }, "No policy of this kind applies here."),
-    attachments.length > 0 && h("h5", {}, "Attached, but ignored"),
-    attachments.map((one) =>
-      h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", policyLink(one.policy),
-        " at ", nodeLink(one.target), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)),
-    links.length > 0 && h("h5", {}, "Links that are ignored"),
-    links.map((one) =>
-      h("p", { class: "refused" }, h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", nodeLink(one.parent), " → ",
-        nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)),
+const WAYS = 3; // paths that are listed at once
+const LONG = 60; // characters of a value beyond which it has a row of its own
+
+/**
+ * The effective policies of a result of `explain`, `effective` or `request`: entries {policyKind, target, paths} of any
+ * number of kinds. Places (a target and a path) with the same result are one block with one table of all kinds.
+ * `shown` is the node that is displayed.
+ */
+export function effectiveParts(entries, shown) {
+  const places = new Map();
+  for (const { policyKind, target, paths } of entries) {
+    for (const one of paths) {
+      const id = JSON.stringify([target, one.path, one.sourceNamespace]);
+      if (!places.has(id)) places.set(id, { target, path: one.path, sourceNamespace: one.sourceNamespace, results: [] });
+      places.get(id).results.push({ ...one, policyKind, path: undefined });
+    }
+  }
+  for (const place of places.values()) place.results.sort((one, other) => byName(one.policyKind, other.policyKind));
+  const blocks = Map.groupBy(places.values(), ({ results }) => JSON.stringify(results));
+  return [
+    [...blocks.values()].map((same) => block(same, shown)),
+    entries.map(ignoredPart),
+  ];
+}
+
+/** The number of fields that `effectiveParts` shows: of each block once. */
+export const hasPaths = (entries) => entries.some(({ paths }) => paths.length > 0);
+
+function block(places, shown) {
+  const [{ results }] = places;
+  return h("div", { class: "path" },
+    placesPart(places, shown),
+    fieldTable(results),
+    results.map((one) => [
+      (one.shadowed ?? []).map(({ path: field, policies, by, field: of }) =>
+        h("p", { class: "quiet" }, h("code", {}, nameOf(field)), " of ", list(policies), " is ignored: ", nodeLink(by), " has ", h("code", {}, nameOf(of)))),
+      (one.incomplete ?? []).map((reason) => h("p", { class: "refused" }, h("strong", {}, "Incomplete"), `: ${reason}`)),
+    ]),
+    stack(results.flatMap(({ policies }) => policies)),
+    results.map(({ policyKind, steps }) => steps?.length > 0 && why(steps, results.length > 1 ? ` (${kindName(policyKind)})` : "")),
+    results.map(({ policyKind, error, spec }) => !error && yamlBlock(results.length > 1 ? `${kindName(policyKind)} as YAML` : "Effective spec as YAML", spec)),
   );
 }
 
-/** Group the paths that have the same result for the same reasons. */
-function alike(paths) {
-  const found = Map.groupBy(paths, (one) => JSON.stringify({ ...one, path: undefined }));
-  return [...found.values()].map((same) => ({ ...same[0], ways: same.map(({ path }) => path) }));
-}
-
-function pathPart(path) {
-  return h(
-    "div",
-    { class: "path" },
-    path.ways.map((keys) => trail(keys)),
-    senderPart(path),
-    path.error ? h("p", { class: "error" }, `${path.error.code}: ${path.error.message}`) : fieldTable(path.fields),
-    (path.shadowed ?? []).map(({ path: field, policies, by, field: of }) =>
-      h("p", { class: "quiet" }, h("code", {}, nameOf(field)), " of ", list(policies), " is ignored: ", nodeLink(by), " has ", h("code", {}, nameOf(of)))),
-    (path.incomplete ?? []).map((reason) => h("p", { class: "refused" }, h("strong", {}, "Incomplete"), `: ${reason}`)),
-    stack(path.policies),
-    path.steps?.length > 0 && why(path.steps),
-    !path.error && yamlBlock("Effective spec as YAML", path.spec),
-  );
+/** For which targets and paths a block is the result. */
+function placesPart(places, shown) {
+  const targets = [...new Set(places.map(({ target }) => target))].sort(byName);
+  const { object } = parts(shown ?? "");
+  const named = targets.map((target) => nodeLink(target, parts(target).object === object && parts(target).section ? `#${parts(target).section}` : short(target)));
+  const others = targets.length !== 1 || targets[0] !== shown;
+  // A Gateway has one class; above an object that is displayed, or whose rules have the same result, the ways are the same.
+  const isAbove = (key, target) => parts(key).object !== parts(target).object || !(targets.length > 1 || parts(target).object === object);
+  const above = (path) => path.filter((key) => parts(key).kind !== "GatewayClass" && isAbove(key, path.at(-1)));
+  const ways = [...new Map(places.map(({ path }) => [JSON.stringify(above(path)), above(path)])).values()].filter((path) => path.length > 0);
+  const senders = [...new Set(places.map(({ sourceNamespace }) => sourceNamespace).filter(Boolean))];
+  return [
+    others && h("p", { class: "same" }, targets.length > 1 ? "Same for " : "For ", named.map((one, at) => [at > 0 && (at === named.length - 1 ? " and " : ", "), one])),
+    ways.slice(0, WAYS).map(trail),
+    ways.length > WAYS && h("details", { class: "group" }, h("summary", {}, `${ways.length - WAYS} more ${ways.length === WAYS + 1 ? "path" : "paths"} with the same result`), ways.slice(WAYS).map(trail)),
+    senders.map((sourceNamespace) => senderPart({ sourceNamespace })),
+  ];
 }
 
 /** The namespace for whose requests alone a path counts. */
 export const senderPart = ({ sourceNamespace }) => sourceNamespace && h("p", { class: "quiet" }, `for requests from namespace ${sourceNamespace}`);
 
-/** The fields of an effective policy, each with its value and the policies that it came from. */
-export function fieldTable(fields) {
-  if (!fields.length) return h("p", { class: "quiet" }, "The effective spec is empty.");
-  return h(
-    "table",
-    { class: "fields" },
+/**
+ * A table of the fields of effective policies: each with its value and the policies that it came from, under its kind.
+ * `results`: [{policyKind, fields, error}].
+ */
+export function fieldTable(results) {
+  return h("table", { class: "fields" },
     h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
-    h("tbody", {}, fields.map(({ field, value, policies }) =>
-      h("tr", {}, h("th", { scope: "row" }, breakable(nameOf(field))),
-        h("td", { class: value === undefined ? "removed" : "" }, value === undefined ? "removed" : breakable(text(value))),
-        h("td", {}, policies.map((policy) => [originLink(policy), " "]))))),
-  );
+    results.map(({ policyKind, fields, error }) => h("tbody", { data: policyKind ? { kind: policyKind } : {} },
+      policyKind && h("tr", { class: "kind" }, h("th", { colspan: 3, scope: "rowgroup" }, kindName(policyKind))),
+      error ? wide(h("span", { class: "error" }, `${error.code}: ${error.message}`))
+        : fields.length ? fields.map(fieldRow) : wide(h("span", { class: "quiet" }, "The effective spec is empty.")))));
 }
 
-/** What a field comes from: a policy, or the rule of a route, whose key has a section. */
-const originLink = (origin) => (origin.includes("#") ? nodeLink(origin) : policyLink(origin));
+const wide = (content) => h("tr", {}, h("td", { colspan: 3 }, content));
+
+/** A field; a value that is not a short scalar is YAML below it, in the full width. */
+function fieldRow({ field, value, policies }) {
+  const isNested = value !== null && typeof value === "object" && Object.keys(value).length > 0;
+  const isLong = isNested || (typeof value === "string" && (value.length > LONG || value.includes("\n")));
+  const size = isNested && (Array.isArray(value) ? `${value.length} ${value.length === 1 ? "item" : "items"}` : `${Object.keys(value).length} ${Object.keys(value).length === 1 ? "field" : "fields"}`);
+  const cell = value === undefined ? h("td", { class: "removed" }, "removed")
+    : isLong ? h("td", { class: "size" }, size || "") : h("td", {}, breakable(text(value)));
+  return [
+    h("tr", { class: isLong ? "above" : "" }, h("th", { scope: "row" }, breakable(nameOf(field))), cell, h("td", {}, policies.map((policy) => [originLink(policy), " "]))),
+    isLong && h("tr", { class: "nested" }, h("td", { colspan: 3 }, h("pre", { tabindex: 0, "aria-label": nameOf(field) }, isNested ? yaml(value) : value))),
+  ];
+}
+
+/** What a field comes from: a policy, or the rule of a route, whose key has a section. Its kind is in the heading. */
+const originLink = (origin) => (origin.includes("#") ? nodeLink(origin) : policyLink(origin, false));
+
+/** The attachments and links that are ignored here, with their reasons. */
+function ignoredPart({ policyKind, attachments = [], links = [] }) {
+  const mark = () => [h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " "];
+  return [
+    attachments.length > 0 && h("section", { class: "ignored" }, h("h5", {}, `${kindName(policyKind)}: attached, but ignored`), attachments.map((one) =>
+      h("p", { class: "refused" }, mark(), policyLink(one.policy, false), " at ", nodeLink(one.target), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`))),
+    links.length > 0 && h("section", { class: "ignored" }, h("h5", {}, "Ignored links"), links.map((one) =>
+      h("p", { class: "refused" }, mark(), nodeLink(one.parent), " → ", nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`))),
+  ];
+}
 
 /** The policies of a path, the established first, with their outcomes. */
 function stack(policies) {
@@ -93,14 +140,14 @@ const WINS = {
   Challenger: "the challenger's values win",
 };
 
-function why(steps) {
+function why(steps, kind) {
   return h(
     "details",
     { class: "why" },
-    h("summary", {}, `Why: ${steps.length} ${steps.length === 1 ? "step" : "steps"} of merging`),
+    h("summary", {}, `Why${kind}: ${steps.length} ${steps.length === 1 ? "step" : "steps"} of merging`),
     h("ol", {}, steps.map(({ established, challenger, strategy, winner, result }) =>
       h("li", {},
-        h("p", {}, list(established), " is established, ", list(challenger), " challenges. By ", h("strong", {}, strategy), " ",
+        h("p", {}, h("strong", {}, strategy), ": ", list(established), " is established, ", list(challenger), " challenges; ",
           winner === "Both" ? "both keep values" : WINS[winner] ?? winner, "."),
         h("pre", { tabindex: 0, "aria-label": "Result of the step" }, yaml(result))))),
   );

@@ -1,7 +1,6 @@
-// The nodes that match the filters, and the links between them: a link skips nodes of hidden kinds.
+// The nodes that match the filters, and the links between them: a link skips nodes of hidden kinds. A search hides nothing.
 
 import { NOTHING, parts } from "./keys.js";
-import { isFound, isFoundPolicy, wordsOf } from "./finding.js";
 import { outcomesAt, shownKind } from "./topology.js";
 
 /** Filters that hide nothing. */
@@ -13,30 +12,57 @@ export const noFilters = () => ({
   outcomes: new Set(), // only where policies or links have one of these; empty: everywhere
   without: "", // only effective targets without this policy kind, or field of it: KIND[.spec.FIELD]
   focus: undefined, // only this node, and those above and below it
-  text: "",
+  text: "", // of the search, which marks what it finds
 });
 
 export const isFiltered = (filters) =>
   ["namespaces", "hiddenKinds", "hiddenPolicyKinds", "outcomes", "violations"].some((name) => filters[name].size > 0) ||
-  filters.without !== "" || filters.focus !== undefined || filters.text.trim() !== "";
+  filters.without !== "" || filters.focus !== undefined;
 
 /** The topology as the filters show it. */
 export class Filtered {
   #topology;
   #filters;
   #added;
-  #kept; // a Set of keys, or null: all
+  #matched; // a Set of keys, or null: all
+  #kept; // the same with the nodes above
+  #idle; // a Set of keys that the picture leaves out
   #below = new Map();
 
-  /** `added`: policies that would be attached, by node; `violations`: a Violations; `uncovered`: Set of targets, or null. */
-  constructor(topology, filters, added, violations, uncovered) {
+  /**
+   * `added`: policies that would be attached, by node; `violations`: a Violations; `uncovered`: Set of targets, or null;
+   * `apart`: Set of keys that must not be left out.
+   */
+  constructor(topology, filters, added, violations, uncovered, apart) {
     this.#added = added;
     this.#topology = topology;
     this.#filters = filters;
-    this.#kept = kept(topology, filters, violations, uncovered);
+    this.#matched = matched(topology, filters, violations, uncovered);
+    this.#kept = this.#matched && kept(topology, filters, this.#matched);
+    this.#idle = idle(topology, violations, apart);
   }
 
+  /** Whether the picture has a node. */
   shows(key) {
+    return this.#passes(key) && !this.#idle.has(key);
+  }
+
+  /** Whether the list has a node: it has no others above those that match. */
+  lists(key) {
+    return this.#passes(key) && (this.#matched === null || this.#matched.has(key));
+  }
+
+  /** Whether the list has a policy, which is shown at these nodes. */
+  listsPolicy(attached, nodes) {
+    const { hiddenPolicyKinds, namespaces, outcomes, violations } = this.#filters;
+    const namespace = parts(attached.policy).namespace;
+    if (hiddenPolicyKinds.has(attached.policyKind) || (namespaces.size && !namespaces.has(namespace))) return false;
+    if (outcomes.size && ![...outcomesAt({ policies: [attached], refused: [] })].some((outcome) => outcomes.has(outcome))) return false;
+    const isLimited = violations.size > 0 || this.#filters.without !== "" || this.#filters.focus !== undefined;
+    return !isLimited || nodes.some((key) => this.lists(key));
+  }
+
+  #passes(key) {
     const node = this.#topology.nodes.get(key);
     return node !== undefined && !this.#hidden(node) && (this.#kept === null || this.#kept.has(key));
   }
@@ -69,7 +95,7 @@ export class Filtered {
     const found = new Set();
     const enter = (key) => {
       if (this.shows(key)) found.add(key);
-      else if (this.#hidden(this.#topology.nodes.get(key))) for (const child of this.#topology.below(key)) enter(child);
+      else if (this.#idle.has(key) || this.#hidden(this.#topology.nodes.get(key))) for (const child of this.#topology.below(key)) enter(child);
     };
     for (const key of this.#topology.roots()) enter(key);
     const under = new Set();
@@ -79,7 +105,7 @@ export class Filtered {
 
   count() {
     let total = 0;
-    for (const [key, { level }] of this.#topology.nodes) if (level !== NOTHING && this.shows(key)) total += 1;
+    for (const [key, { level }] of this.#topology.nodes) if (level !== NOTHING && this.#passes(key)) total += 1;
     return total;
   }
 
@@ -102,31 +128,40 @@ export class Filtered {
   }
 }
 
-function kept(topology, filters, violations, uncovered) {
+/** The nodes that match the filters; null without filters. */
+function matched(topology, filters, violations, uncovered) {
   const { namespaces, outcomes, focus } = filters;
-  const words = wordsOf(filters.text);
-  if (!namespaces.size && !outcomes.size && !filters.violations.size && !uncovered && !words.length && focus === undefined) return null;
-  const within = focus !== undefined && topology.has(focus)
-    ? new Set([focus, ...topology.ancestors([focus]), ...topology.descendants([focus])]) : topology.nodes;
-  const matched = [...within.keys()].filter((key) => (!uncovered || uncovered.has(key)) && matches(topology.nodes.get(key), filters, words, violations));
-  const found = new Set([...matched, ...topology.ancestors(matched)]);
-  // A search also shows where the found nodes lead; a filter by namespace shows its content only.
-  if (words.length) {
-    for (const key of topology.descendants(matched)) {
-      if (!namespaces.size || namespaces.has(parts(key).namespace)) found.add(key);
-    }
-  }
+  if (!namespaces.size && !outcomes.size && !filters.violations.size && !uncovered && focus === undefined) return null;
+  const within = around(topology, focus);
+  return new Set([...within.keys()].filter((key) => (!uncovered || uncovered.has(key)) && matches(topology.nodes.get(key), filters, violations)));
+}
+
+/** The matched nodes and those above them. */
+function kept(topology, { focus }, matches_) {
+  const within = around(topology, focus);
+  const found = new Set([...matches_, ...topology.ancestors(matches_)]);
   for (const key of found) if (!within.has(key)) found.delete(key);
   return found;
 }
 
-function matches(node, { hiddenPolicyKinds, outcomes, namespaces, violations: violated }, words, violations) {
+const around = (topology, focus) =>
+  focus !== undefined && topology.has(focus) ? new Set([focus, ...topology.ancestors([focus]), ...topology.descendants([focus])]) : topology.nodes;
+
+function matches(node, { hiddenPolicyKinds, outcomes, namespaces, violations: violated }, violations) {
   const policies = node.policies.filter((policy) => !hiddenPolicyKinds.has(policy.policyKind));
   if (violated.size && !violations.concern(node, violated)) return false;
   if (outcomes.size && ![...outcomesAt({ policies, refused: node.refused })].some((outcome) => outcomes.has(outcome))) return false;
-  if (namespaces.size) {
-    const here = namespaces.has(parts(node.key).namespace);
-    if (!here && !policies.some(({ policy }) => namespaces.has(parts(policy).namespace))) return false;
+  return !namespaces.size || namespaces.has(parts(node.key).namespace) || policies.some(({ policy }) => namespaces.has(parts(policy).namespace));
+}
+
+/** What carries no information in the picture: the only GatewayClass, and the only port of a backend, where nothing is to be said about them. */
+function idle(topology, violations, apart) {
+  const found = new Set();
+  const isPlain = (node) => !node.policies.length && !node.refused.length && !apart.has(node.key) && !violations.mark(node.key);
+  const classes = [...topology.nodes.values()].filter(({ level }) => level === "GatewayClass");
+  for (const node of classes.length === 1 && topology.nodes.size > 1 ? classes : []) if (isPlain(node)) found.add(node.key);
+  for (const node of topology.nodes.values()) {
+    if (node.level === "Port" && isPlain(node) && node.parents.every((parent) => topology.below(parent).length === 1)) found.add(node.key);
   }
-  return isFound(node, words) || policies.some((policy) => isFoundPolicy(policy, words));
+  return found;
 }

@@ -1,12 +1,11 @@
-// The filters beside the picture. They are also the legend: colors of policy kinds, signs of outcomes.
+// The filters of the list and the picture. They are also the legend of the signs of outcomes.
 
-import { colorOf, monogramOf } from "./colors.js";
-import { byId, fill, h, paint } from "./dom.js";
+import { byId, fill, h } from "./dom.js";
 import { byName, kindName } from "./keys.js";
 import { isFiltered, noFilters } from "./filtering.js";
 import { outcomeNamed, OUTCOMES, PROBLEMS } from "./outcomes.js";
 
-const NAMESPACES = 60; // listed at once; the others are found by the search
+const SEVERAL = "\n"; // the value of the option for several namespaces
 
 /** `changed()` is called when the filters have changed. */
 export class Filters {
@@ -28,6 +27,10 @@ export class Filters {
       filters.without = event.target.value.trim();
       changed();
     });
+    byId("namespace").addEventListener("change", (event) => {
+      filters.namespaces = new Set([event.target.value].filter((name) => name && name !== SEVERAL));
+      changed();
+    });
     byId("filter-clear").addEventListener("click", () => {
       this.clear();
       changed();
@@ -41,7 +44,7 @@ export class Filters {
 
   draw(facets, { constraints }, { problem }) {
     const filters = this.#filters;
-    const now = JSON.stringify([constraints, ...Object.values(facets).map((numbers) => [...numbers])]);
+    const now = JSON.stringify([constraints, [...filters.namespaces], ...Object.values(facets).map((numbers) => [...numbers])]);
     if (now !== this.#drawn) {
       this.#drawn = now;
       this.#isOn.clear();
@@ -61,23 +64,23 @@ export class Filters {
     }
     for (const [input, isOn] of this.#isOn) input.checked = isOn();
     byId("filter-problems").checked = filters.outcomes.size === PROBLEMS.length && PROBLEMS.every((outcome) => filters.outcomes.has(outcome));
+    byId("namespace").value = filters.namespaces.size > 1 ? SEVERAL : [...filters.namespaces][0] ?? "";
     byId("filter-without").value = filters.without;
+    byId("filter-without").setAttribute("aria-invalid", String(problem !== ""));
     byId("filter-without-problem").textContent = problem;
     byId("filter-clear").hidden = !isFiltered(filters);
   }
 
   #policyKinds(types) {
-    return sorted(types, kindName).map(([type, count]) => {
-      const mark = paint(h("span", { class: "chip", "aria-hidden": "true" }, monogramOf(type)), "--kind", colorOf(type));
-      return this.#box("hiddenPolicyKinds", type, count, { word: kindName(type), mark });
-    });
+    return sorted(types, kindName).map(([type, count]) => this.#box("hiddenPolicyKinds", type, count, { word: kindName(type) }));
   }
 
+  /** The selector in the header; a link may name several namespaces. */
   #namespaces(all) {
-    const chosen = sorted(all).filter(([name]) => this.#filters.namespaces.has(name));
-    const shown = [...chosen, ...sorted(all).filter(([name]) => !this.#filters.namespaces.has(name))].slice(0, NAMESPACES);
-    fill(byId("filter-namespaces"), shown.map(([name, count]) => this.#box("namespaces", name, count)),
-      all.size > shown.length && h("p", { class: "quiet" }, `and ${all.size - shown.length} more: search for one`));
+    const { namespaces } = this.#filters;
+    fill(byId("namespace"), h("option", { value: "" }, "All namespaces"),
+      namespaces.size > 1 && h("option", { value: SEVERAL }, `${namespaces.size} namespaces`),
+      [...new Set([...all.keys(), ...namespaces])].sort(byName).map((name) => h("option", { value: name }, name)));
   }
 
   /** A choice of one value of a filter. Filters whose name begins with `hidden` have the values that are not checked. */

@@ -1,6 +1,11 @@
-// What a search finds: each of its words is a part of a name, a hostname, a namespace, a kind or a reason, in any letter case.
+// What a search finds: each of its words is a part of a name, a hostname, a namespace, a kind or a reason, in any letter case;
+// or, as the bridge finds, of a field or a value of a policy.
 
 import { byName, parts, short } from "./keys.js";
+import { nameOf, text as textOfValue } from "./pointers.js";
+
+const FIELDS = 2; // fields of a policy in a result
+const LONGEST = 40; // characters of a value
 
 const texts = new WeakMap(); // nodes and policies at nodes -> their text in lower case; a changed one is another object
 
@@ -25,10 +30,10 @@ function has(words, object, parts_) {
 const textOf = (terms) => terms.flat().join(" ").toLowerCase();
 
 /**
- * The results of a search, the best first: [{key, note}] of nodes and policies, [{namespace}]. `note` says by which hostname or
- * reason it was found.
+ * The results of a search, the best first: [{key, note}] of nodes and policies, [{namespace}]. `note` says by which hostname,
+ * reason or field it was found; `mentions`: policy -> its fields that the bridge has found.
  */
-export function find(text, topology, wire) {
+export function find(text, topology, wire, mentions) {
   const words = wordsOf(text);
   if (!words.length) return [];
   const found = [];
@@ -39,7 +44,9 @@ export function find(text, topology, wire) {
   for (const policy of wire.policyKeys()) {
     const reasons = wire.reasonsOf(policy);
     const all = textOf([short(policy), reasons]);
-    if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"]);
+    const fields = mentions.get(policy);
+    if (fields) found.push({ key: policy, note: fields.slice(0, FIELDS).map(fieldNote).join(", "), rank: rank(policy, words) });
+    else if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"]);
   }
   const namespaces = [...topology.facets().namespaces.keys()].filter((name) => words.length === 1 && name.includes(words[0]));
   return [
@@ -47,6 +54,12 @@ export function find(text, topology, wire) {
     ...found.sort((one, other) => one.rank - other.rank || byName(short(one.key), short(other.key))),
   ];
 }
+
+/** A found field of a policy, `colors.accent: red`. */
+export const fieldNote = ({ field, value }) => {
+  const said = textOfValue(value);
+  return `${nameOf(field)}: ${said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said}`;
+};
 
 /** 0 for a name that is the text, 1 for one that begins with it, 2 for one that has it, 3 for anything else. */
 function rank(key, words) {

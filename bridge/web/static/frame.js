@@ -4,21 +4,23 @@ import { byId } from "./dom.js";
 import { recall, remember } from "./storage.js";
 
 const NARROW = matchMedia("(max-width: 1000px)"); // as in style.css: the outline is a drawer
+const WIDE = matchMedia("(min-width: 1400px)"); // the filters leave the picture enough room
 const LIMITS = { side: [180, 520], panel: [260, 760] }; // pixels
 const PICTURE = 240; // pixels that the picture keeps
 const STEP = 24; // pixels that an arrow key moves an edge
 
-/** Set up the panels. Returns {openPanel()}: shows the details if the user has closed them. */
-export function setUpFrame() {
+/** Set up the panels; `opened()` is called when the user opens the outline. Returns {openPanel()}: shows the details if the user has closed them. */
+export function setUpFrame(opened) {
   const side = setUpPanel("side", 1);
   const panel = setUpPanel("panel", -1);
   const adapt = () => {
-    side.set(NARROW.matches ? false : recall("side") !== "closed");
+    side.set(!NARROW.matches && (recall("side") ?? (WIDE.matches ? "open" : "closed")) === "open");
     panel.set(NARROW.matches || recall("panel") !== "closed");
   };
   NARROW.addEventListener("change", adapt);
   adapt();
   byId("skip").addEventListener("click", () => side.set(true));
+  for (const opener of ["skip", "toggle-side"]) byId(opener).addEventListener("click", () => side.isOpen() && opened());
   // The drawer covers the picture: Escape, a click beside it, or a click on a row closes it.
   const closeDrawer = () => {
     if (!NARROW.matches || !side.isOpen()) return;

@@ -1,40 +1,39 @@
 // The picture: Cytoscape with the visible nodes. Updates keep pan and zoom, and move as little as possible.
 
 import cytoscape from "./vendor/cytoscape.js";
-import { colorOf, monogramOf } from "./colors.js";
-import { visible } from "./dom.js";
+import { fill, h, paint, visible } from "./dom.js";
 import { isFound, isFoundPolicy } from "./finding.js";
 import { graphStyle } from "./graph_style.js";
-import { parts, place, short } from "./keys.js";
+import { NOTHING, parts, place, short } from "./keys.js";
+import { shortKind } from "./kinds.js";
 import { arrange, CARD, PILL, SECTION } from "./layout.js";
 import { outcomeOf } from "./outcomes.js";
-import { Painter } from "./painter.js";
+import { neededWidth, Painter } from "./painter.js";
 import { naming, pills } from "./visible.js";
 
 const CURVED = 1200; // edges up to which they are drawn as curves
-// The zoom below which a fitted picture shows a part instead of everything, and the zoom of that part. Of closed nodes
-// the names are the only content.
-const OPEN = { readable: 0.3, start: 0.5 };
-const CLOSED = { readable: 0.6, start: 0.7 };
-const EDGE = 16; // pixels around the beginning of a large picture
-const LARGEST = 1.1; // the zoom up to which a small picture is enlarged
-const CONTROLS = { width: 58, height: 128 }; // pixels of the corner that has the zoom buttons
+const EDGE = 16; // pixels around the picture
+const READABLE = 1; // the zoom below which text would be too small: a fitted picture is scrolled then
+const LARGEST = 1.25; // the zoom up to which a small picture is enlarged
 
 /** `on`: `choose(key | undefined)`, `toggle(id, open)`. */
 export class Graph {
   #cy;
   #painter;
   #on;
+  #headings;
   #structure = "";
-  #positions = new Map();
+  #places = new Map();
+  #columns = [];
   #fitted = false;
   #moved = false; // whether the user has moved or zoomed the picture since it was last fitted
   #fit = () => this.fit(true); // how it was last fitted
-  #zooms = OPEN;
   #anchor;
 
-  constructor(container, canvas, on) {
+  /** `headings`: the row of the titles of columns, above the picture. */
+  constructor(container, canvas, headings, on) {
     this.#on = on;
+    this.#headings = headings;
     this.#cy = cytoscape({
       container,
       style: graphStyle(),
@@ -49,6 +48,16 @@ export class Graph {
       hideEdgesOnViewport: false,
     });
     this.#painter = new Painter(this.#cy, canvas);
+    this.#cy.on("render", () => this.#moveHeadings());
+    // The wheel scrolls; it zooms with Ctrl, as a pinch on a touchpad does.
+    container.addEventListener("wheel", (event) => {
+      if (event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      const step = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 24 : 1;
+      const [x, y] = event.shiftKey && !event.deltaX ? [event.deltaY, 0] : [event.deltaX, event.deltaY];
+      this.#scrollBy(-x * step, -y * step);
+    }, { capture: true, passive: false });
     this.#cy.on("dragpan scrollzoom pinchzoom", () => { this.#moved = true; });
     this.#cy.on("tap", (event) => this.#tapped(event));
     this.#cy.on("dbltap", "node.opens", (event) => this.#toggle(event.target));
@@ -82,15 +91,14 @@ export class Graph {
    * search)}. With `fits` the picture is fitted again, unless the user has moved it.
    */
   draw(topology, filtered, shown, marks, fits) {
-    this.#zooms = shown.everything ? OPEN : CLOSED;
     const described = describe(topology, filtered, shown, marks);
     const structure = JSON.stringify([
-      described.cards.map(({ id, pills: count }) => [id, count]),
+      described.cards.map(({ id, pills: count, need }) => [id, count, need]),
       described.edges.map(({ id }) => id),
     ]);
     if (structure !== this.#structure) {
       this.#structure = structure;
-      this.#relayout(described, shown);
+      this.#relayout(described);
     }
     this.#sync(described);
     if (!described.cards.length || (this.#fitted && (!fits || this.#moved))) return;
@@ -98,50 +106,24 @@ export class Graph {
     this.fit(true);
   }
 
-  /** Show everything; with `readable` what a search has found, or the beginning, if everything would be too small to read. */
+  /**
+   * Show everything; with `readable` what a search has found, or the beginning, if the text of everything would be too small.
+   */
   fit(readable = false) {
     const cy = this.#cy;
     this.#moved = false;
     this.#fit = () => this.fit(true);
     cy.resize();
-    this.#fitTo(cy.elements());
-    if (!readable || cy.zoom() >= this.#zooms.readable) return;
-    const found = cy.nodes(".found");
-    if (found.nonempty()) {
-      this.#fitReadable([found], found.first());
-      return;
-    }
-    const zoom = this.#zooms.start;
-    cy.zoom(zoom);
+    if (!cy.width() || cy.elements().empty()) return; // it is not displayed
+    cy.fit(cy.elements(), EDGE);
+    const least = readable ? READABLE : 0;
+    cy.zoom(Math.max(least, Math.min(LARGEST, cy.zoom())));
+    const zoom = cy.zoom();
     const box = cy.elements().boundingBox();
-    const [toTop, toBottom] = [EDGE - box.y1 * zoom, cy.height() - EDGE - box.y2 * zoom];
-    const tall = toBottom < toTop;
-    const wide = box.w * zoom > cy.width() - 60;
-    cy.pan({
-      x: wide ? EDGE - box.x1 * zoom : (cy.width() - box.w * zoom) / 2 - box.x1 * zoom,
-      y: tall ? Math.max(toBottom, Math.min(toTop, this.#rootTop(zoom))) : (cy.height() - box.h * zoom) / 2 - box.y1 * zoom,
-    });
-  }
-
-  #fitTo(elements) {
-    const cy = this.#cy;
-    const margin = Math.min(24, cy.width() / 40);
-    cy.fit(elements, margin);
-    const { x2, y2 } = elements.renderedBoundingBox();
-    if (x2 > cy.width() - CONTROLS.width && y2 > cy.height() - CONTROLS.height) this.#fitBesideControls(elements, margin);
-    if (cy.zoom() > LARGEST) cy.zoom({ level: LARGEST, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
-  }
-
-  #fitBesideControls(elements, margin) {
-    const cy = this.#cy;
-    const box = elements.boundingBox();
-    const [width, height] = [cy.width() - margin - CONTROLS.width, cy.height() - 2 * margin];
-    const zoom = Math.min(width / box.w, height / box.h);
-    cy.zoom(zoom);
-    cy.pan({
-      x: margin + (width - box.w * zoom) / 2 - box.x1 * zoom,
-      y: margin + (height - box.h * zoom) / 2 - box.y1 * zoom,
-    });
+    const start = (size, low, length) => (length * zoom <= size - 2 * EDGE ? (size - length * zoom) / 2 : EDGE) - low * zoom;
+    cy.pan({ x: start(cy.width(), box.x1, box.w), y: start(cy.height(), box.y1, box.h) });
+    const found = cy.nodes(".found");
+    if (readable && found.nonempty() && !this.#isVisible(found)) this.#bring([found, found.first()]);
   }
 
   zoomBy(factor) {
@@ -155,38 +137,56 @@ export class Graph {
     this.#cy.panBy({ x, y });
   }
 
+  /** Move the picture as a scrollbar does: not farther than its edges. */
+  #scrollBy(x, y) {
+    const cy = this.#cy;
+    this.#moved = true;
+    const { x1, y1, x2, y2 } = cy.elements().renderedBoundingBox();
+    const within = (by, low, high, size) => (by > 0 ? Math.min(by, Math.max(0, EDGE - low)) : Math.max(by, Math.min(0, size - EDGE - high)));
+    cy.panBy({ x: within(x, x1, x2, cy.width()), y: within(y, y1, y2, cy.height()) });
+  }
+
   /**
-   * Show nodes: the first of the `choices` (lists of ids) that can be read as a whole, otherwise the last one. What is visible
-   * already stays in its place. If the user has moved the picture, it moves no further than needed for the last choice.
+   * Bring nodes into view: the first of the `choices` (lists of ids) that the frame has room for, otherwise the last one. What
+   * is visible already stays in its place.
    */
   reveal(choices) {
     const cy = this.#cy;
     const found = choices.map((ids) => cy.collection(ids.map((id) => cy.getElementById(id)).filter((node) => node.nonempty())))
       .filter((nodes) => nodes.nonempty());
-    if (!found.length || (cy.zoom() >= this.#zooms.readable && this.#isVisible(found[0]))) return;
-    const last = found.at(-1);
-    if (this.#moved) {
-      if (!this.#isVisible(last)) cy.center(last);
-      return;
-    }
-    this.#fit = () => this.reveal(choices);
-    this.#fitReadable(found, last);
+    if (!found.length || !cy.width() || this.#isVisible(found[0])) return;
+    if (!this.#moved) this.#fit = () => this.reveal(choices);
+    if (cy.zoom() < READABLE && !this.#moved) cy.zoom(READABLE);
+    this.#bring(found);
   }
 
-  /** Show the first of the `choices` (collections) that can be read as a whole, otherwise the nodes `last`. */
-  #fitReadable(choices, last) {
+  /** Move by the least distance that shows the first of these collections that fits, otherwise the beginning of the last one. */
+  #bring(choices) {
     const cy = this.#cy;
+    const margin = EDGE + 4;
     for (const nodes of choices) {
-      this.#fitTo(nodes);
-      if (cy.zoom() >= this.#zooms.readable) return;
+      const { x1, y1, x2, y2 } = nodes.renderedBoundingBox({ includeEdges: false });
+      const fits = x2 - x1 <= cy.width() - 2 * margin && y2 - y1 <= cy.height() - 2 * margin;
+      if (!fits && nodes !== choices.at(-1)) continue;
+      const by = (low, high, size) => (high - low > size - 2 * margin || low < margin ? margin - low : Math.min(0, size - margin - high));
+      cy.panBy({ x: by(x1, x2, cy.width()), y: by(y1, y2, cy.height()) });
+      return;
     }
-    cy.zoom(this.#zooms.start);
-    cy.center(last);
   }
 
   #isVisible(nodes) {
     const { x1, y1, x2, y2 } = nodes.renderedBoundingBox({ includeEdges: false });
     return x1 >= 0 && y1 >= 0 && x2 <= this.#cy.width() && y2 <= this.#cy.height();
+  }
+
+  /** The titles of columns stay above them, also while the picture is scrolled. */
+  #moveHeadings() {
+    const [zoom, { x }] = [this.#cy.zoom(), this.#cy.pan()];
+    for (const [at, { left, width }] of this.#columns.entries()) {
+      const title = this.#headings.children[at];
+      paint(title, "left", `${(left * zoom + x).toFixed(1)}px`);
+      paint(title, "width", `${(width * zoom).toFixed(1)}px`);
+    }
   }
 
   /** Set the node that keeps its place on the screen in the next layout. */
@@ -205,17 +205,14 @@ export class Graph {
     this.#cy.style(graphStyle());
   }
 
-  #rootTop(zoom) {
-    // A root is at the middle of the nodes below it: move the first root near the middle of the picture.
-    const first = this.#painter.items.find((item) => !item.pill);
-    return this.#cy.height() / 2 - (first?.y ?? 0) * zoom;
-  }
-
-  #relayout(described, shown) {
+  #relayout({ cards, edges }) {
     const anchor = this.#anchorNow();
-    this.#positions = arrange(described.cards, described.edges, shown.children, shown.roots);
+    const { places, columns } = arrange(cards, edges, this.#cy.width() - 2 * EDGE);
+    this.#places = places;
+    this.#columns = columns;
+    fill(this.#headings, columns.map(({ title }) => h("span", {}, title)));
     this.#anchor = undefined;
-    const now = anchor && this.#positions.get(anchor.id);
+    const now = anchor && places.get(anchor.id);
     if (!now) return;
     const zoom = this.#cy.zoom();
     this.#cy.pan({ x: anchor.x - now.x * zoom, y: anchor.y - now.y * zoom });
@@ -228,11 +225,11 @@ export class Graph {
     const zoom = cy.zoom();
     const pan = cy.pan();
     const screen = ({ x, y }) => ({ x: x * zoom + pan.x, y: y * zoom + pan.y });
-    if (this.#anchor && this.#positions.has(this.#anchor)) {
-      return { id: this.#anchor, ...screen(this.#positions.get(this.#anchor)) };
+    if (this.#anchor && this.#places.has(this.#anchor)) {
+      return { id: this.#anchor, ...screen(this.#places.get(this.#anchor)) };
     }
     let best;
-    for (const [id, position] of this.#positions) {
+    for (const [id, position] of this.#places) {
       const { x, y } = screen(position);
       const distance = Math.hypot(x - cy.width() / 2, y - cy.height() / 2);
       if (!best || distance < best.distance) best = { id, x, y, distance };
@@ -244,7 +241,9 @@ export class Graph {
     const cy = this.#cy;
     const wanted = new Map();
     for (const item of items) {
-      const at = item.pill ? pillPosition(this.#positions.get(item.owner), item) : this.#positions.get(item.id);
+      const card = this.#places.get(item.owner ?? item.id);
+      item.size.width = item.pill ? card.width - PILL.indent : card.width;
+      const at = item.pill ? pillPosition(card, item) : card;
       item.x = at.x;
       item.y = at.y;
       wanted.set(`n${item.id}`, { item });
@@ -265,7 +264,7 @@ export class Graph {
   }
 
   #node(item, fresh) {
-    const data = { id: item.id, key: item.key, color: item.color, width: item.size.width, title: item.title };
+    const data = { id: item.id, key: item.key, width: item.size.width, height: item.size.height, title: item.title };
     const found = this.#cy.getElementById(item.id);
     if (found.empty()) {
       fresh.push({ group: "nodes", data, position: { x: item.x, y: item.y }, classes: item.classes });
@@ -273,14 +272,14 @@ export class Graph {
     }
     const { x, y } = found.position();
     if (x !== item.x || y !== item.y) found.position({ x: item.x, y: item.y });
-    if (found.data("title") !== data.title || found.data("color") !== data.color) found.data(data);
+    if (found.data("title") !== data.title || found.data("width") !== data.width) found.data(data);
     if (found.classes().join(" ") !== item.classes.join(" ")) found.classes(item.classes);
   }
 
   #edge(edge, plain, fresh) {
     const id = `\n${edge.id}`; // edges and nodes share one namespace of ids
-    const from = this.#positions.get(edge.from);
-    const to = this.#positions.get(edge.to);
+    const from = this.#places.get(edge.from);
+    const to = this.#places.get(edge.to);
     const classes = [...edge.classes, ...(plain ? ["plain"] : [])];
     const data = { id, name: edge.id, source: edge.from, target: edge.to, ...bends(from, to) };
     const found = this.#cy.getElementById(id);
@@ -312,31 +311,38 @@ export class Graph {
   }
 }
 
-/** The content of the picture in drawing order: items (cards and pills), cards with their number of pills, edges. */
-function describe(topology, filtered, shown, { chosen, on, changed, words, violations }) {
+/** The content of the picture in drawing order: items (cards and pills), cards with what `arrange` needs, edges. */
+function describe(topology, filtered, shown, { chosen, on, changed, words, violations, matches }) {
   const items = [];
   const cards = [];
   const dimmed = (key) => on !== null && !on.has(key);
+  const levelOf = (entry) => topology.nodes.get(entry.key ?? entry.group.keys[0]).level;
+  const kinds = new Map(); // level -> the kinds of its objects: the heading says the kind where there is one
+  for (const entry of shown.nodes.values()) if (entry.key) kinds.set(levelOf(entry), (kinds.get(levelOf(entry)) ?? new Set()).add(parts(entry.key).kind));
   for (const entry of shown.nodes.values()) {
     const { caption, name } = naming(topology, entry);
+    const level = levelOf(entry);
     const dim = on !== null && !(entry.key ? on.has(entry.key) : false);
     const mark = entry.key ? changed.get(entry.key) : entry.group.keys.some((key) => changed.has(key)) ? "△" : undefined;
     const opens = entry.inside > 0;
     const violation = violations.mark(entry.key);
-    const size = entry.key?.includes("#") ? SECTION : CARD;
-    items.push({
-      id: entry.id, key: entry.key, caption, name, dim, mark, violation, size, isChosen: entry.key !== undefined && entry.key === chosen,
+    const isSection = entry.key?.includes("#");
+    const item = {
+      id: entry.id, key: entry.key, name, dim, mark, violation, size: { width: 0, height: (isSection ? SECTION : CARD).height },
+      caption: isSection ? "" : entry.key && level !== NOTHING ? captionOf(entry.key, kinds.get(level)) : caption,
+      isChosen: entry.key !== undefined && entry.key === chosen,
       badge: opens && !entry.open ? `${entry.inside.toLocaleString("en")} ▸` : opens && !shown.everything ? "▾" : "",
       title: [entry.key ? short(entry.key) : `${caption} ${name}`, violation?.words].filter(Boolean).join(": "),
       classes: classes({
-        card: true, section: entry.key?.includes("#"), group: entry.group, opens, dim, changed: mark, violating: violation,
+        card: true, section: isSection, group: entry.group, opens, dim, changed: mark, violating: violation,
         chosen: entry.key !== undefined && entry.key === chosen,
         found: words.length > 0 && entry.key !== undefined && isFound(topology.nodes.get(entry.key), words),
       }),
-    });
-    const own = pills(filtered, entry);
-    cards.push({ id: entry.id, pills: own.length, size });
-    own.forEach((pill, row) => items.push(pillItem(pill, row, entry, size, { chosen, changed, words, violations, dim: dim && dimmed(pill.attached?.policy) })));
+    };
+    const own = pills(filtered, entry).map((pill, row) =>
+      pillItem(pill, row, entry, item.size, { chosen, changed, words, violations, matches, dim: dim && dimmed(pill.attached?.policy) }));
+    items.push(item, ...own);
+    cards.push({ id: entry.id, level, height: item.size.height, pills: own.length, need: Math.max(...[item, ...own].map(neededWidth)) });
   }
   const edges = shown.edges.map((edge) => {
     const lit = on !== null && on.has(shown.nodes.get(edge.from).key) && on.has(shown.nodes.get(edge.to).key);
@@ -348,34 +354,35 @@ function describe(topology, filtered, shown, { chosen, on, changed, words, viola
   return { items, cards, edges };
 }
 
-function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, words, violations, dim }) {
-  const color = policyKind ? colorOf(policyKind) : "#888888";
-  const size = { width: card.width - PILL.indent, height: PILL.height };
-  const base = { id, owner: entry.id, row, first: row === 0, pill: true, color, dim, size, card };
+/** The namespace of an object, and its kind where its column has several. */
+function captionOf(key, kinds) {
+  const { kind, namespace, role } = parts(key);
+  return [kinds.size > 1 && kind, role, namespace].filter(Boolean).join(" · ");
+}
+
+function pillItem({ id, attached, policyKind, count, overridden, more }, row, entry, card, { chosen, changed, words, violations, matches, dim }) {
+  const size = { width: 0, height: PILL.height };
+  const base = { id, owner: entry.id, row, first: row === 0, pill: true, dim, size, card, kind: policyKind ? shortKind(policyKind) : "" };
   if (!attached) {
     const name = more ? `${more} more policies` : `× ${count.toLocaleString("en")}${overridden ? `, ${overridden} overridden` : ""}`;
-    return {
-      ...base, key: more ? entry.key : undefined, name, sign: "", muted: true, title: name,
-      monogram: more ? "" : monogramOf(policyKind), classes: classes({ pill: true, more, dim }),
-    };
+    return { ...base, key: more ? entry.key : undefined, name, sign: "", muted: true, title: name, classes: classes({ pill: true, more, dim }) };
   }
-  const outcome = outcomeOf(attached);
+  const { sign, tone, word } = outcomeOf(attached);
   const violation = violations.mark(attached.policy);
   return {
     ...base,
     violation,
     key: attached.policy,
     name: parts(attached.policy).namespace === (entry.key && parts(entry.key).namespace) ? parts(attached.policy).name : place(attached.policy),
-    monogram: monogramOf(policyKind),
-    sign: outcome.sign,
-    struck: outcome.tone === "overridden",
-    refused: outcome.tone === "refused",
-    muted: outcome.tone === "overridden" || outcome.tone === "refused",
+    sign,
+    tone,
+    struck: tone === "overridden",
+    muted: tone === "overridden" || tone === "refused",
     mark: changed.get(attached.policy),
-    title: [`${short(attached.policy)}: ${outcome.word}`, violation?.words].filter(Boolean).join(", "),
+    title: [`${short(attached.policy)}: ${word}`, violation?.words].filter(Boolean).join(", "),
     classes: classes({
-      pill: true, violating: violation, [outcome.tone]: true, dim, chosen: attached.policy === chosen, changed: changed.has(attached.policy),
-      found: words.length > 0 && isFoundPolicy(attached, words),
+      pill: true, violating: violation, [tone]: true, dim, chosen: attached.policy === chosen, changed: changed.has(attached.policy),
+      found: words.length > 0 && (isFoundPolicy(attached, words) || matches.has(attached.policy)),
     }),
   };
 }
@@ -391,7 +398,7 @@ function pillPosition(at, { row, card }) {
 
 /** Control points of a curve that leaves a card to the right and enters the next from the left. */
 function bends(from, to) {
-  const x = to.x - from.x - CARD.width;
+  const x = to.x - to.width / 2 - from.x - from.width / 2;
   const y = to.y - from.y;
   const length = x * x + y * y || 1;
   const bend = (0.42 * x * y) / Math.sqrt(length);

@@ -1,7 +1,6 @@
 // How Cytoscape draws boxes and lines. The painter draws the text.
 
 import { colors } from "./theme.js";
-import { CARD, PILL, SECTION } from "./layout.js";
 
 /** The style sheet for the current colors. */
 export function graphStyle() {
@@ -12,48 +11,23 @@ export function graphStyle() {
       selector: "node",
       style: {
         shape: "round-rectangle",
-        width: CARD.width,
-        height: CARD.height,
+        width: "data(width)",
+        height: "data(height)",
         "background-color": color.card,
         "border-width": 1,
         "border-color": color.line,
-        "corner-radius": 9,
+        "corner-radius": 8,
         "overlay-opacity": 0,
         "z-index": 10,
       },
     },
-    {
-      selector: "node.section",
-      style: { width: SECTION.width, height: SECTION.height, "background-color": color["card-section"] },
-    },
+    { selector: "node.section", style: { "background-color": color["card-section"] } },
     { selector: "node.group", style: { "border-style": "double", "border-width": 4 } },
-    {
-      selector: "node.pill",
-      style: {
-        width: "data(width)",
-        height: PILL.height,
-        "corner-radius": 11,
-        "border-width": 1.5,
-        "border-color": "data(color)",
-        "background-color": "data(color)",
-        "background-opacity": 0.16,
-      },
-    },
+    // Neutral: the sign alone has the color of the outcome.
+    { selector: "node.pill", style: { "corner-radius": 11, "background-color": color["card-section"] } },
     { selector: "node.pill.more", style: { "background-opacity": 0, "border-width": 0 } },
-    { selector: "node.pill.overridden", style: { "background-opacity": 0, "border-style": "dashed", "border-opacity": 0.75 } },
-    {
-      selector: "node.pill.partly",
-      style: {
-        "background-fill": "linear-gradient",
-        "background-gradient-direction": "to-right",
-        "background-gradient-stop-colors": (pill) => `${pill.data("color")} ${pill.data("color")} ${color.canvas} ${color.canvas}`,
-        "background-gradient-stop-positions": "0% 50% 50% 100%",
-      },
-    },
-    {
-      selector: "node.pill.refused",
-      style: { "background-opacity": 0, "border-style": "dotted", "border-color": color.danger },
-    },
+    { selector: "node.pill.overridden", style: { "background-opacity": 0, "border-style": "dashed" } },
+    { selector: "node.pill.refused", style: { "background-opacity": 0, "border-style": "dotted", "border-color": color.danger } },
     {
       selector: "edge",
       style: {
@@ -73,7 +47,9 @@ export function graphStyle() {
     { selector: "edge.transitive", style: { "line-style": "dashed", "line-dash-pattern": [6, 4] } },
     { selector: "edge.side", style: { "line-style": "dashed", "line-dash-pattern": [1.5, 4], width: 1.2 } },
     { selector: "node.found", style: { "background-color": color.found, "background-opacity": 1, "background-fill": "solid" } },
-    { selector: ".dim", style: { opacity: 0.28 } },
+    // The text of what is dimmed keeps its contrast: see painter.js.
+    { selector: "node.dim", style: { "background-opacity": 0, "border-color": color.soft } },
+    { selector: "edge.dim", style: { opacity: 0.35 } },
     { selector: "edge.on", style: { "line-color": color.accent, width: 2.4, "z-index": 5 } },
     { selector: "node.changed", style: { "border-color": color.changed, "border-width": 3, "border-style": "solid" } },
     { selector: "node.chosen", style: { "border-color": color.accent, "border-width": 3, "border-style": "solid" } },

@@ -50,6 +50,9 @@ export function place(key) {
 /** The form of the commands: `HTTPRoute/shop/cart#checkout`. */
 export const short = (key) => `${parts(key).kind}/${place(key)}`;
 
+/** Whether a key is that of a link: itself, or its short form in any letter case, with or without a section. */
+export const isNamed = (key, text) => key === text || short(key).toLowerCase() === text.toLowerCase();
+
 /** `ColorPolicy` of `example.com/ColorPolicy`. */
 export const kindName = (type) => type.slice(type.lastIndexOf("/") + 1);
 

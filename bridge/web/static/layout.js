@@ -1,88 +1,170 @@
-// Positions of cards: columns from left to right, by dagre if that is quick, otherwise by a plain walk.
+// Positions of cards: a column for each level of the hierarchy, as wide as its names. Within a column, cards are ordered so
+// that few lines cross, and are near the cards that they are linked to.
 
-import dagre from "./vendor/dagre.js";
+import { byName, NOTHING } from "./keys.js";
 
-export const CARD = { width: 176, height: 46 }; // of an object
-export const SECTION = { width: 144, height: 40 }; // of a listener, a rule, a port
-export const PILL = { height: 21, indent: 18, gap: 5 };
-const ROW_GAP = 15;
-const COLUMN_GAP = 40;
-const DAGRE_NODES = 160; // beyond, dagre is too slow for an update
+export const CARD = { height: 42 }; // of an object
+export const SECTION = { height: 28 }; // of a listener, a rule, a port
+export const PILL = { height: 22, indent: 16, gap: 4 };
+export const LEVELS = ["Namespace", "GatewayClass", "Gateway", "ListenerSet", "Listener", "Frontend", "Route", "Rule", "Backend", "Port"];
+const ROW_GAP = 14;
+const COLUMN_GAP = 44;
+const NARROWEST = 98; // pixels of a column
+const WIDEST = 300; // pixels of a column if not all names fit
+const SWEEPS = 6;
 
 /** The height that a card takes with the policies below it. */
-const blockHeight = ({ size, pills }) => size.height + pills * (PILL.height + PILL.gap) + (pills ? 4 : 0);
+const blockHeight = ({ height, pills }) => height + pills * (PILL.height + PILL.gap) + (pills ? 4 : 0);
 
 /**
- * Positions of the middles of cards, by id. `cards`: [{id, size, pills (a number)}] in the order they should keep,
- * `edges`: [{from, to, side}], `children`: Map id -> ids, `roots`: ids.
+ * Places of cards: {places: Map id -> {x, y (of its middle), width}, columns: [{title, left, width}]}. `cards`: [{id, level,
+ * height, pills (a number), need (the width of its texts)}] in the order that they should keep, `edges`: [{from, to, side}],
+ * `room`: the width of the frame, up to which no name is cut.
  */
-export function arrange(cards, edges, children, roots) {
-  // A tree has no crossings to avoid and keeps its order.
-  const plain = cards.length > DAGRE_NODES || isTree(edges);
-  const blocks = plain ? byWalk(cards, edges, children, roots) : byDagre(cards, edges);
-  const positions = new Map();
+export function arrange(cards, edges, room) {
+  const drawn = cards.filter(({ level }) => level !== NOTHING);
+  const linked = linksOf(drawn, edges.filter(({ side }) => !side));
+  const columns = columnsOf(drawn, linked);
+  if (!isTree(linked)) order(columns, linked); // the order of a tree has no crossings
+  const tops = stacked(columns, linked);
+  const natural = columns.map((column) => Math.max(NARROWEST, ...column.map(({ need }) => need)));
+  const isRoomy = natural.reduce((sum, width) => sum + width + COLUMN_GAP, 0) <= room;
+  const places = new Map();
+  const found = [];
+  let left = 0;
+  for (const [at, column] of columns.entries()) {
+    const width = isRoomy ? natural[at] : Math.min(WIDEST, natural[at]);
+    found.push({ title: [...new Set(column.map(({ level }) => level))].join(" · "), left, width });
+    for (const card of column) places.set(card.id, { x: left + width / 2, y: tops.get(card.id) + card.height / 2, width });
+    left += width + COLUMN_GAP;
+  }
+  const bottom = Math.max(0, ...drawn.map((card) => tops.get(card.id) + blockHeight(card)));
+  attachedToNothing(cards.filter(({ level }) => level === NOTHING), places, bottom + (drawn.length ? 3 * ROW_GAP : 0), Math.max(left, room));
+  return { places, columns: found };
+}
+
+/** A row, or several, below everything else. */
+function attachedToNothing(cards, places, top, room) {
+  let [left, y, high] = [0, top, 0];
   for (const card of cards) {
-    const { x, y } = blocks.get(card.id);
-    positions.set(card.id, { x, y: y - blockHeight(card) / 2 + card.size.height / 2 });
+    const width = Math.min(WIDEST, Math.max(NARROWEST, card.need));
+    if (left > 0 && left + width > room) [left, y, high] = [0, y + high + ROW_GAP, 0];
+    places.set(card.id, { x: left + width / 2, y: y + card.height / 2, width });
+    high = Math.max(high, blockHeight(card));
+    left += width + COLUMN_GAP / 2;
   }
-  return positions;
 }
 
-function isTree(edges) {
-  return new Set(edges.map(({ to }) => to)).size === edges.length;
-}
+const isTree = ({ before }) => [...before.values()].every((above) => above.length < 2);
 
-function byDagre(cards, edges) {
-  const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: "LR", nodesep: ROW_GAP, ranksep: COLUMN_GAP, edgesep: 6, ranker: "tight-tree" });
-  graph.setDefaultEdgeLabel(() => ({}));
-  for (const card of cards) graph.setNode(card.id, { width: card.size.width, height: blockHeight(card) });
-  for (const { from, to, side } of edges) graph.setEdge(from, to, { weight: side ? 0 : 1, minlen: 1 });
-  dagre.layout(graph);
-  return new Map(cards.map(({ id }) => [id, graph.node(id)]));
-}
-
-/** Columns by the longest way from a root. A parent is at the middle of the children that were placed for it. */
-function byWalk(cards, edges, children, roots) {
-  const heights = new Map(cards.map((card) => [card.id, blockHeight(card) + ROW_GAP]));
-  const columns = ranks(cards, edges);
-  const blocks = new Map();
-  const next = new Map(); // the first free y of each column
-  const place = (id) => {
-    if (blocks.has(id)) return;
-    const column = columns.get(id);
-    const block = { x: column * (CARD.width + COLUMN_GAP), y: 0 };
-    blocks.set(id, block);
-    const own = (children.get(id) ?? []).filter((child) => !blocks.has(child));
-    const height = heights.get(id);
-    const free = next.get(column) ?? 0;
-    own.forEach(place);
-    const middle = own.length ? (blocks.get(own[0]).y + blocks.get(own.at(-1)).y) / 2 : free + height / 2;
-    block.y = Math.max(middle, free + height / 2);
-    next.set(column, block.y + height / 2);
-    // Nodes below a later sibling must not move above this block.
-    for (const deeper of next.keys()) if (deeper > column) next.set(deeper, Math.max(next.get(deeper), free));
-  };
-  roots.forEach(place);
-  for (const { id } of cards) place(id);
-  return blocks;
-}
-
-function ranks(cards, edges) {
-  const below = new Map(cards.map(({ id }) => [id, []]));
-  const open = new Map(cards.map(({ id }) => [id, 0]));
+/** The linked cards to the left and to the right of each card. */
+function linksOf(cards, edges) {
+  const byId = new Map(cards.map((card) => [card.id, card]));
+  const found = { before: new Map(), after: new Map() };
+  for (const { id } of cards) for (const map of [found.before, found.after]) map.set(id, []);
   for (const { from, to } of edges) {
-    below.get(from).push(to);
-    open.set(to, open.get(to) + 1);
-  }
-  const found = new Map(cards.map(({ id }) => [id, 0]));
-  const queue = [...open].filter(([, count]) => count === 0).map(([id]) => id);
-  for (let at = 0; at < queue.length; at += 1) {
-    for (const id of below.get(queue[at])) {
-      found.set(id, Math.max(found.get(id), found.get(queue[at]) + 1));
-      open.set(id, open.get(id) - 1);
-      if (open.get(id) === 0) queue.push(id);
-    }
+    if (!byId.has(from) || !byId.has(to)) continue;
+    found.before.get(to).push(byId.get(from));
+    found.after.get(from).push(byId.get(to));
   }
   return found;
 }
+
+/** Columns by level, and of linked cards of one level by their depth. */
+function columnsOf(cards, links) {
+  const { before } = links;
+  const ranks = ranksOf(cards, links);
+  const depths = new Map();
+  const depth = (card, seen) => {
+    if (depths.has(card.id)) return depths.get(card.id);
+    if (seen.has(card.id)) return 0;
+    seen.add(card.id);
+    const same = before.get(card.id).filter(({ level }) => level === card.level);
+    const found = Math.max(0, ...same.map((above) => depth(above, seen) + 1));
+    depths.set(card.id, found);
+    return found;
+  };
+  const columns = new Map();
+  for (const card of cards) {
+    const id = JSON.stringify([ranks.get(card.level), card.level, depth(card, new Set())]);
+    if (columns.has(id)) columns.get(id).push(card);
+    else columns.set(id, [card]);
+  }
+  const place = (id) => JSON.parse(id);
+  return [...columns].map(([id, column]) => ({ place: place(id), column }))
+    .sort(({ place: [one, level, depth_] }, { place: [other, otherLevel, otherDepth] }) => one - other || byName(level, otherLevel) || depth_ - otherDepth)
+    .map(({ column }) => column);
+}
+
+/** The order of levels; a level that an extension defines is before those that it leads to, or after those that lead to it. */
+function ranksOf(cards, { before, after }) {
+  const ranks = new Map(LEVELS.map((level, at) => [level, at]));
+  for (const level of new Set(cards.map((card) => card.level))) {
+    if (ranks.has(level)) continue;
+    const own = cards.filter((card) => card.level === level);
+    const beside = (links) => own.flatMap(({ id }) => links.get(id)).map((card) => LEVELS.indexOf(card.level)).filter((at) => at >= 0);
+    const [below, above] = [beside(after), beside(before)];
+    ranks.set(level, below.length ? Math.min(...below) - 0.5 : above.length ? Math.max(...above) + 0.5 : LEVELS.length);
+  }
+  return ranks;
+}
+
+/** Sort each column by the middle of its links, from left to right and back. */
+function order(columns, { before, after }) {
+  const at = new Map();
+  const note = (column) => column.forEach((card, place) => at.set(card.id, (place + 0.5) / column.length));
+  columns.forEach(note);
+  const sort = (column, links) => {
+    const middles = new Map(column.map((card) => [card.id, mean(links.get(card.id).map(({ id }) => at.get(id))) ?? at.get(card.id)]));
+    column.sort((one, other) => middles.get(one.id) - middles.get(other.id));
+    note(column);
+  };
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    for (const column of columns) sort(column, before);
+    for (const column of columns.toReversed()) sort(column, after);
+  }
+  for (const column of columns) sort(column, before);
+}
+
+/** The top of each card: as near as possible to the middle of its links, without covering its neighbors. */
+function stacked(columns, { before, after }) {
+  const tops = new Map();
+  for (const column of columns) {
+    let top = 0;
+    for (const card of column) {
+      tops.set(card.id, top);
+      top += blockHeight(card) + ROW_GAP;
+    }
+  }
+  const middle = (card) => tops.get(card.id) + card.height / 2;
+  const settle = (column, links) => {
+    const wanted = column.map((card) => (mean(links(card).map(middle)) ?? middle(card)) - card.height / 2);
+    for (const [at, top] of apart(column.map(blockHeight), wanted).entries()) tops.set(column[at].id, top);
+  };
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
+    for (const column of columns) settle(column, ({ id }) => before.get(id));
+    for (const column of columns.toReversed()) settle(column, ({ id }) => after.get(id));
+  }
+  for (const column of columns) settle(column, ({ id }) => [...before.get(id), ...after.get(id)]);
+  const least = Math.min(...tops.values());
+  for (const [id, top] of tops) tops.set(id, top - least);
+  return tops;
+}
+
+/** Places in this order, nearest to the wanted ones, that do not overlap: groups of neighbors share the mean of their wishes. */
+function apart(heights, wanted) {
+  const offsets = [0];
+  for (const height of heights) offsets.push(offsets.at(-1) + height + ROW_GAP);
+  const groups = [];
+  wanted.forEach((top, at) => {
+    let group = { sum: top - offsets[at], count: 1 };
+    while (groups.length && groups.at(-1).sum / groups.at(-1).count > group.sum / group.count) {
+      const last = groups.pop();
+      group = { sum: last.sum + group.sum, count: last.count + group.count };
+    }
+    groups.push(group);
+  });
+  return groups.flatMap(({ sum, count }) => Array(count).fill(sum / count)).map((top, at) => top + offsets[at]);
+}
+
+const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : undefined);

@@ -1,7 +1,7 @@
 // Names of objects and policies as buttons that choose them, and the marks beside them.
 
-import { colorOf, monogramOf } from "./colors.js";
-import { breakable, h, paint } from "./dom.js";
+import { breakable, h } from "./dom.js";
+import { shortKind } from "./kinds.js";
 import { kindName, parts, place, short } from "./keys.js";
 
 /** @type {(key: string) => void} */
@@ -14,10 +14,10 @@ export const onChoose = (listener) => {
 
 /** A node or object. */
 export const nodeLink = (key, text = short(key)) =>
-  h("button", { class: "link", type: "button", title: key, on: { click: () => choose(key) } }, breakable(text));
+  h("button", { class: "link", type: "button", title: key, "aria-label": text, on: { click: () => choose(key) } }, breakable(text));
 
-/** A policy, with the mark of its kind. */
-export const policyLink = (key) => h("span", { class: "policy" }, chip(parts(key).type), " ", nodeLink(key, place(key)));
+/** A policy, with the mark of its kind unless that is in a heading. */
+export const policyLink = (key, isMarked = true) => h("span", { class: "policy" }, isMarked && [chip(parts(key).type), " "], nodeLink(key, place(key)));
 
 /** An object of which it is not known whether the picture has it: a node, a policy, or a name without a link. */
 export const objectLink = (key, topology) =>
@@ -29,11 +29,8 @@ export function linkPart({ owner, parent, child }) {
   return [nodeLink(from), " → ", nodeLink(to)];
 }
 
-/** The mark of a policy kind: its color and its letters. */
-export function chip(type) {
-  const mark = h("span", { class: "chip", title: kindName(type), "aria-label": kindName(type), role: "img" }, monogramOf(type));
-  return paint(mark, "--kind", colorOf(type));
-}
+/** The mark of a policy kind: its short name. */
+export const chip = (type) => h("span", { class: "chip", title: kindName(type), "aria-label": kindName(type), role: "img" }, shortKind(type));
 
 /** A path from the root to a target. */
 export const trail = (keys) =>

@@ -2,18 +2,20 @@
 
 import { problems as askProblems, violations as askViolations } from "./api.js";
 import { ChangesBox } from "./changes.js";
-import { assign } from "./colors.js";
 import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
 import { Details } from "./details.js";
 import { byId } from "./dom.js";
-import { wordsOf } from "./finding.js";
+import { find, wordsOf } from "./finding.js";
 import { Filtered, isFiltered, noFilters } from "./filtering.js";
 import { Filters } from "./filters.js";
 import { setUpFrame } from "./frame.js";
 import { Graph } from "./graph.js";
 import { readHash, writeHash } from "./hash.js";
+import { isNamed } from "./keys.js";
 import { onChoose } from "./links.js";
+import { List } from "./list.js";
+import { Mentions } from "./mentions.js";
 import { Outline } from "./outline.js";
 import { setUpPicture } from "./picture.js";
 import { loadReasons } from "./reasons.js";
@@ -27,6 +29,9 @@ import { Violations } from "./violations.js";
 import { visible } from "./visible.js";
 import { Wire } from "./wire.js";
 
+const FOUND = 20; // results of a search that the picture opens its groups for
+const LARGE = 300; // nodes above which the list is the start
+const SMALL = matchMedia("(max-width: 800px)"); // a screen on which the list is the start, as in style.css
 const SETTLING = 150; // ms from a change until the details are queried again, with all changes in between
 
 const topology = new Topology();
@@ -35,21 +40,29 @@ const violations = new Violations();
 const coverage = new Coverage();
 const store = new Store(topology, wire, refreshed);
 /**
- * @type {{chosen?: string, tab: string, request?: Record<string, string>, filters: any, opened: Map<string, boolean>,
+ * `view`: what the user has chosen; `start`: the view that follows from the size otherwise.
+ *
+ * @type {{chosen?: string, tab: string, view?: string, start: string, sort: string, request?: Record<string, string>, filters: any, opened: Map<string, boolean>,
  *   way: Set<string> | null, changed: Map<string, string>, added: Map<string, any>}}
  */
-const state = { chosen: undefined, tab: "details", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
+const state = { chosen: undefined, tab: "details", view: undefined, start: "picture", sort: "namespace", filters: noFilters(), opened: new Map(), way: null, changed: new Map(), added: new Map() };
 const drawn = { count: 0, at: 0, received: 0, shown: 0, complete: false }; // for tests and measurements
 
-const frame = setUpFrame(); // first: the picture is fitted into the remaining space
+const viewButtons = [byId("view-list"), byId("view-picture")];
+const frame = setUpFrame(() => draw()); // first: the picture is fitted into the remaining space
 const on = { choose, toggle };
-const graph = new Graph(byId("graph"), byId("paint"), on);
+const graph = new Graph(byId("graph"), byId("paint"), byId("columns"), on);
 const outline = new Outline(byId("outline"), on);
+const list = new List({ choose, sort: (by) => { state.sort = by; writeHash(address(), false); draw(); } });
+const mentions = new Mentions(() => draw(true));
 const details = new Details(byId("details"), wire, violations, state.filters, showOnly);
 const filters = new Filters(state.filters, filtersChanged);
 const search = new Search({
   changed: (text) => { state.filters.text = text; filtersChanged(); },
-  choose,
+  choose: async (key) => {
+    await choose(key);
+    details.focus();
+  },
   only: (namespace) => showOnly({ namespaces: new Set([namespace]) }),
 });
 const requestBox = new RequestBox({
@@ -75,7 +88,7 @@ setUpPicture(byId("picture"), graph);
 setUpTheme(byId("theme"), () => { graph.refreshColors(); });
 
 function address() {
-  return { chosen: state.chosen, tab: state.tab, request: state.request ?? {}, filters: state.filters };
+  return { chosen: state.chosen, tab: state.tab, view: state.view, sort: state.sort, request: state.request ?? {}, filters: state.filters };
 }
 
 /** Choose a node or a policy, or nothing. */
@@ -117,30 +130,51 @@ function toggle(id, open = !latest?.nodes.get(id)?.open) {
   state.opened.set(id, open);
   graph.keep(id);
   draw();
+  if (open) graph.reveal([[id, ...(latest.children.get(id) ?? [])], [id]]);
 }
 
 let latest;
 
 /** Draw everything that depends on the state. `fits`: whether the picture is fitted to it, unless the user has moved it. */
 function draw(fits = false) {
-  const filtered = new Filtered(topology, state.filters, state.added, violations, coverage.targets);
+  state.chosen = keyNamed(state.chosen);
+  const words = wordsOf(state.filters.text);
   const chosenNodes = state.chosen ? nodesOf(state.chosen) : [];
-  const apart = new Set([...chosenNodes.slice(0, 40), ...(state.way ?? []), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
-  latest = visible(topology, filtered, state.opened, apart, wire.isWhole);
-  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words: wordsOf(state.filters.text), violations };
-  graph.draw(topology, filtered, latest, marks, fits);
+  const named = new Set([...chosenNodes.slice(0, 40), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
+  const filtered = new Filtered(topology, state.filters, state.added, violations, coverage.targets, named);
+  latest = visible(topology, filtered, state.opened, new Set([...named, ...(state.way ?? []), ...found(words)]), wire.isWhole);
+  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words, matches: mentions.found, violations, sort: state.sort };
+  const view = state.view ?? state.start;
+  const isNew = document.body.dataset.view !== view;
+  document.body.dataset.view = view;
+  for (const button of viewButtons) button.setAttribute("aria-pressed", String(button.dataset.view === view));
+  if (view === "list") list.draw(topology, filtered, marks, wire);
+  else graph.draw(topology, filtered, latest, marks, fits || isNew);
   outline.draw(topology, filtered, latest, marks);
   filters.draw(topology.facets(), violations, coverage);
-  search.draw(state.filters.text, topology, wire);
+  search.draw(state.filters.text, topology, wire, mentions.found);
   byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
   const total = Math.max(wire.total, topology.size).toLocaleString("en");
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
     : `${total} nodes · ${wire.policies.toLocaleString("en")} policies`;
-  byId("empty").hidden = latest.nodes.size > 0;
-  byId("empty").textContent = isFiltered(state.filters) ? "No object matches the search and the filters." : "There are no objects yet.";
+  byId("empty").hidden = view === "list" || latest.nodes.size > 0;
+  byId("empty").textContent = isFiltered(state.filters) ? "No object matches the filters." : "There are no objects yet.";
   drawn.count += 1;
   drawn.at = performance.now();
   drawn.shown = latest.nodes.size;
+}
+
+/** The nodes that a search finds first, which the picture has also where it is closed. */
+function found(words) {
+  if (!words.length) return [];
+  return find(state.filters.text, topology, wire, mentions.found).slice(0, FOUND).flatMap(({ key }) => (key ? nodesOf(key) : []));
+}
+
+/** The key that a link names in its short form, or the text itself while nothing has it. */
+function keyNamed(text) {
+  if (!text || topology.has(text) || wire.isPolicy(text)) return text;
+  const named = (key) => isNamed(key, text);
+  return [...topology.nodes.keys()].find(named) ?? [...wire.policyKeys()].find(named) ?? text;
 }
 
 const nodesOf = (key) => (topology.has(key) ? [key] : topology.shownAt(key));
@@ -158,6 +192,7 @@ function lit(chosenNodes) {
 
 function filtersChanged() {
   writeHash(address(), false);
+  mentions.ask(state.filters.text);
   askCoverage();
   draw(true);
 }
@@ -171,7 +206,11 @@ function follow() {
   const said = readHash();
   const isOther = JSON.stringify(said.request) !== JSON.stringify(state.request ?? {});
   Object.assign(state.filters, said.filters);
-  state.chosen = said.chosen;
+  state.view = said.view;
+  state.sort = said.sort;
+  state.start = SMALL.matches || wire.total > LARGE ? "list" : "picture";
+  state.chosen = said.section && said.chosen && !said.chosen.includes("#") ? `${said.chosen}#${said.section}` : said.chosen;
+  mentions.ask(state.filters.text);
   state.request = said.request;
   showTab(said.tab ?? "details");
   askCoverage();
@@ -182,8 +221,6 @@ function follow() {
 }
 
 function refreshed() {
-  const { policyKinds, undescribed } = topology.facets();
-  assign([...policyKinds.keys(), ...undescribed.keys()]);
   requestBox.offer(topology);
   draw();
 }
@@ -196,6 +233,7 @@ function askAgain() {
   details.show(state.chosen, topology);
   requestBox.refresh();
   askCoverage(true);
+  mentions.ask(state.filters.text, true);
   loadProblems();
 }
 
@@ -274,6 +312,14 @@ function loadViolations() {
   }, SETTLING);
 }
 
+for (const button of viewButtons) {
+  button.addEventListener("click", () => {
+    state.view = button.dataset.view;
+    writeHash(address(), false);
+    draw();
+    revealChosen();
+  });
+}
 addEventListener("popstate", follow);
 addEventListener("hashchange", follow);
 loadReasons().then(() => details.show(state.chosen, topology));

@@ -5,8 +5,8 @@ const WORDS = {
   PartiallyProgrammed: { sign: "◐", word: "partly overridden", tone: "partly" },
   Overridden: { sign: "○", word: "overridden", tone: "overridden" },
   Refused: { sign: "✕", word: "not\u00a0accepted", tone: "refused" },
-  Differs: { sign: "≠", word: "reported\u00a0differently", tone: "refused" },
-  NoScope: { sign: "·", word: "reaches\u00a0nothing", tone: "idle" },
+  Differs: { sign: "≠", word: "status\u00a0mismatch", tone: "refused" },
+  NoScope: { sign: "·", word: "no\u00a0effect", tone: "idle" },
   Reconciling: { sign: "✕", word: "not\u00a0computed", tone: "refused" },
   Incomplete: { sign: "?", word: "not\u00a0certain", tone: "idle" },
   Unknown: { sign: "·", word: "", tone: "idle" }, // not loaded yet

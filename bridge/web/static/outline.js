@@ -63,6 +63,7 @@ export class Outline {
   /** Once for each choice, as soon as it has a row, and while the user has not scrolled away from it. */
   #scrollTo(chosen) {
     if (chosen === this.#chosen) return;
+    if (!this.#element.checkVisibility()) return; // it is drawn again when it is opened
     const found = this.#rowOf(chosen);
     found?.scrollIntoView({ block: "nearest" });
     if (found || !chosen) this.#chosen = chosen;

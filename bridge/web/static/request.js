@@ -1,8 +1,8 @@
 // The form to try a request: the rule that serves it, its backends, and its effective policies.
 
 import { query } from "./api.js";
-import { byId, fill, h } from "./dom.js";
-import { effectiveKind } from "./effective.js";
+import { announce, byId, fill, h, showError } from "./dom.js";
+import { effectiveParts } from "./effective.js";
 import { parts, place, short } from "./keys.js";
 import { nodeLink, trail } from "./links.js";
 import { reasonMark } from "./reasons.js";
@@ -43,6 +43,7 @@ export class RequestBox {
   /** Fill the form from a link, and query; without fields, clear it. */
   set(fields) {
     byId("request-form").reset();
+    showError(byId("request-form"), "");
     for (const name of FIELDS) if (fields[name] !== undefined) byId(`request-${name}`).value = fields[name];
     if (Object.keys(fields).length) return this.ask();
     this.#turn += 1;
@@ -77,6 +78,7 @@ export class RequestBox {
     if (!again) {
       this.#on.requested(fields);
       this.#made = undefined;
+      showError(byId("request-form"), "");
       fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
     }
     let result;
@@ -90,7 +92,8 @@ export class RequestBox {
     } catch (error) {
       if (turn !== this.#turn) return;
       this.#made = undefined;
-      fill(answer, h("p", { class: "error", role: "alert" }, error.message));
+      fill(answer);
+      showError(byId("request-form"), error.message, inputOf(error.message));
       return;
     }
     if (turn !== this.#turn) return;
@@ -98,9 +101,16 @@ export class RequestBox {
     if (this.#made?.isEqualNode(made)) return;
     this.#made = made.cloneNode(true);
     answer.replaceChildren(...made.childNodes);
+    if (!again) announce(answer.querySelector(".verdict").textContent);
     const backends = result.backends.flatMap(({ backend, target }) => [backend, target]);
     this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)), again);
   }
+}
+
+/** The input that an error is about: its message begins with the name of the field. */
+function inputOf(message) {
+  const name = message.split(/[^A-Za-z]/, 1)[0];
+  return FIELDS.includes(name) ? byId(`request-${name}`) : name === "sourceNamespace" ? byId("request-source") : undefined;
 }
 
 /** A URL in the field of the host, or a query in that of the path, into the fields of its parts. OPA says why others are wrong. */
@@ -139,7 +149,7 @@ function served({ gateway, listener, route, rule, backends, filters, filterBacke
     filters.length > 0 && h("p", {}, backends.length ? "through " : "", filters.map(({ type }) => type).join(", ")),
     !backends.length && !filters.length && h("p", { class: "quiet" }, "no backend"),
     h("h4", { class: "lead" }, "Effective policies"),
-    policies.length ? policies.map((one) => effectiveKind(one, undefined)) : h("p", { class: "quiet" }, "No policy applies to it."),
+    policies.length ? effectiveParts(policies, rule ?? route ?? listener) : h("p", { class: "quiet" }, "No policy applies to it."),
     also.length > 0 && h("h4", {}, "Other listeners that accept it"),
     also.length > 0 && h("ul", { class: "reach" }, also.map((one) => h("li", {}, nodeLink(one.listener), one.rule && [" → ", nodeLink(one.rule)]))),
   ];

@@ -7,7 +7,7 @@ import { chip } from "./links.js";
 
 const LISTED = 12;
 
-/** `on`: `changed(text)`, `choose(key)`, `only(namespace)`. */
+/** `on`: `changed(text)`, `choose(key)` of a result that is taken, `only(namespace)`. */
 export class Search {
   #on;
   #input = byId("search-text");
@@ -43,14 +43,14 @@ export class Search {
     });
   }
 
-  draw(text, topology, wire) {
+  draw(text, topology, wire, mentions) {
     if (this.#input.value !== text) this.#input.value = text;
-    const all = find(text, topology, wire);
+    const all = find(text, topology, wire, mentions);
     this.#found = all.slice(0, LISTED);
     const more = all.length - this.#found.length;
     fill(this.#list, this.#found.map((one, at) => option(one, at, !topology.has(one.key))),
-      !all.length && h("li", { class: "quiet", role: "presentation" }, "Nothing has these words in its name, namespace, hostnames or reasons."),
-      more > 0 && h("li", { class: "quiet", role: "presentation" }, `${more.toLocaleString("en")} more are in the picture`));
+      !all.length && h("li", { class: "quiet", role: "presentation" }, "Nothing has these words in its name, namespace, hostnames, reasons, fields or values."),
+      more > 0 && h("li", { class: "quiet", role: "presentation" }, `${more.toLocaleString("en")} more are marked`));
     this.#show(this.#isOpen);
   }
 

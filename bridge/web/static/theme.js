@@ -31,7 +31,7 @@ export function colors() {
   const style = getComputedStyle(document.documentElement);
   /** @type {Record<string, string>} */
   const found = {};
-  for (const name of ["canvas", "card", "card-section", "line", "edge", "ink", "dim", "accent", "changed", "danger", "wait", "found"]) {
+  for (const name of ["canvas", "card", "card-section", "line", "soft", "edge", "ink", "dim", "accent", "changed", "danger", "wait", "good", "found"]) {
     found[name] = style.getPropertyValue(`--${name}`).trim();
   }
   return found;

@@ -11,7 +11,7 @@ import { byName, forget, NOTHING, parts } from "./keys.js";
  *
  * A node; `count` is the number of nodes below it, loaded or not.
  *
- * @typedef {{key: string, level: string, parents: string[], leadsTo: string[], parameters?: string, hostnames: string[],
+ * @typedef {{key: string, level: string, parents: string[], leadsTo: string[], parameters?: string, hostnames: string[], created: string,
  *   count: number, policies: Attached[], refused: {parent: string, child: string, reason: string}[]}} Node
  */
 

@@ -39,6 +39,13 @@ export class Violations {
     return [node.key, ...node.policies.map(({ policy }) => policy)].some((key) => this.at(key).some(({ constraint }) => constraints.has(constraint)));
   }
 
+  /** The number of violations by each object. */
+  counts() {
+    const found = new Map();
+    for (const all of this.#of.values()) for (const { object } of all) found.set(object, (found.get(object) ?? 0) + 1);
+    return found;
+  }
+
   /** The mark of a node or policy: {sign, tone, words}; undefined without a violation. */
   mark(key) {
     const [first] = this.at(key);

@@ -144,6 +144,6 @@ export function naming(topology, entry) {
   const { kind, namespace, name, section, role } = parts(entry.key);
   const { level } = topology.nodes.get(entry.key);
   if (section) return { caption: level, name: section };
-  if (level === NOTHING) return { caption: namespace || "cluster", name: "No target" };
+  if (level === NOTHING) return { caption: namespace || "cluster", name: "Attached to nothing" };
   return { caption: `${kind}${role ? ` · ${role}` : ""}${namespace ? ` · ${namespace}` : ""}`, name };
 }

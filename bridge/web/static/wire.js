@@ -1,6 +1,6 @@
 // The bridge's documents and events, converted to the page's nodes.
 
-import { NOTHING, nothingIn } from "./keys.js";
+import { NOTHING, nothingIn, parts } from "./keys.js";
 
 /** Nodes and policies in the bridge's form, with the changes applied. */
 export class Wire {
@@ -67,12 +67,11 @@ export class Wire {
   #unattached() {
     const found = new Map();
     if (!this.isWhole) return found;
-    for (const [policy, { policyKind, conditions }] of this.#policies) {
+    for (const policy of this.#policies.keys()) {
       if (this.#users.has(policy)) continue;
       const key = nothingIn(policy);
-      if (!found.has(key)) found.set(key, { key, count: 0, level: NOTHING, parents: [], leadsTo: [], hostnames: [], policies: [], refused: [] });
-      const { status, reason } = conditions.find(({ type }) => type === "Accepted") ?? {};
-      found.get(key).policies.push(this.#withOutcome({ policy, policyKind, accepted: status !== "False", reason }));
+      if (!found.has(key)) found.set(key, { key, count: 0, level: NOTHING, parents: [], leadsTo: [], hostnames: [], created: "", policies: [], refused: [] });
+      found.get(key).policies.push(this.policy(policy));
     }
     return found;
   }
@@ -80,6 +79,13 @@ export class Wire {
   /** The number of loaded policies. */
   get policies() {
     return this.#policies.size;
+  }
+
+  /** A policy that is attached to nothing, or anything: {policy, policyKind, accepted, reason, outcome, differs, reasons, created}. */
+  policy(key) {
+    const { policyKind, conditions, created } = this.#policies.get(key);
+    const { status, reason } = conditions.find(({ type }) => type === "Accepted") ?? {};
+    return { ...this.#withOutcome({ policy: key, policyKind, accepted: status !== "False", reason }), created };
   }
 
   isPolicy(key) {
@@ -105,7 +111,7 @@ export class Wire {
   troubled() {
     const found = [...this.#beside ?? []];
     for (const [policy, { differences, problems }] of this.#policies) {
-      if (differences.length) found.push({ policy, outcome: "Differs", reason: "reported differently", message: differences.join("; ") });
+      if (differences.length) found.push({ policy, outcome: "Differs", reason: "status mismatch", message: differences.join("; ") });
       found.push(...problems.map(problemOf(() => true)));
     }
     for (const node of this.#nodes.values()) found.push(...node.problems.map(problemOf(() => false)));
@@ -116,6 +122,16 @@ export class Wire {
   /** Read the bridge's document of problems beside links and outcomes. */
   loadProblems(problems) {
     this.#beside = problems.map(problemOf((subject) => this.isPolicy(subject)));
+  }
+
+  /** The number of problems of each object and policy, without warnings. */
+  problemCounts() {
+    const found = new Map();
+    for (const { policy, object, isWarning } of this.troubled()) {
+      const key = parts(policy ?? object).object;
+      if (!isWarning) found.set(key, (found.get(key) ?? 0) + 1);
+    }
+    return found;
   }
 
   /** The problems of an object or a policy, without links. */
@@ -134,7 +150,7 @@ export class Wire {
   }
 
   #read(key) {
-    const { level, parents, leadsTo, parameters, hostnames, policies, refused, children } = this.#nodes.get(key);
+    const { level, parents, leadsTo, parameters, hostnames, created, policies, refused, children } = this.#nodes.get(key);
     return {
       key,
       count: children, // below it, loaded or not
@@ -143,6 +159,7 @@ export class Wire {
       leadsTo,
       parameters,
       hostnames,
+      created,
       refused,
       policies: policies.map((attached) => this.#withOutcome(attached)),
     };
