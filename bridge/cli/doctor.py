@@ -155,7 +155,7 @@ async def _opa(source: Input) -> Check:
         return Check("opa server", "missing", f"{found}; data.kubernetes is missing", why, missing_view)
     if undescribed:
         found += f"; not described: {first_of(undescribed, _NAMED)}"
-        fix = "correct the kind in the manifest, or write a PolicyKind: `pbctl init policykind` prints one"
+        fix = "correct the kind in the manifest, or generate a PolicyKind with `pbctl init policykind`"
         return Check("opa server", "missing", found, why, fix)
     return Check("opa server", "ok", found, why)
 

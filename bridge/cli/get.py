@@ -79,7 +79,7 @@ async def get(engine: Engine, asked: Asked) -> Answer:
     """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
 
     Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME.
-    SCOPES is the number of paths on which a policy has an effect, and of all its paths.
+    PATHS is the number of paths on which a policy has an effect, and of all its paths.
 
     Examples:
         # All policies and their outcomes
@@ -358,8 +358,8 @@ def _names(found: ListedObjects) -> list[str]:
 def _policies_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each policy. Wide: also the mode and the message."""
     what = "NAMESPACE", "NAME", "KIND", "CLASS", "MODE", "TARGET"
-    spare = () if wide else ("CLASS", "AGE", "SCOPES", "TARGET")
-    table = Table([*what, "ACCEPTED", "PROGRAMMED", "SCOPES", "AGE", "MESSAGE"], spare=spare)
+    spare = () if wide else ("CLASS", "AGE", "PATHS", "TARGET")
+    table = Table([*what, "ACCEPTED", "PROGRAMMED", "PATHS", "AGE", "MESSAGE"], spare=spare)
     for entry in entries:
         key = parse_key(entry["policy"])
         targets, mode = ", ".join(entry["targets"]) or "<none>", entry["mode"] if wide else ""

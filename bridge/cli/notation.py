@@ -21,7 +21,7 @@ MARKS = {
 }
 _SENTENCES = 3  # of a message that are printed unless a table is wide
 _SENTENCE_END = re.compile(r"\. (?=[A-Z])")
-_COUNTED = re.compile(r"( on [\d,]+ scopes?\b.*?): .*")
+_COUNTED = re.compile(r"( on [\d,]+ paths?\b.*?): .*")
 _PLAIN = re.compile(r"[^\s,=\"'{}\[\]]+")  # a text that needs no quotes
 
 
@@ -84,7 +84,7 @@ def ways_text(vias: Sequence[str]) -> str:
 
 
 def counts_of(message: str) -> str:
-    """Return a message about scopes with their number and the policies, without the scopes."""
+    """Return a message about paths with their number and the policies, without the paths."""
     return ". ".join(_COUNTED.sub(r"\1", sentence) for sentence in _SENTENCE_END.split(message))
 
 

@@ -142,9 +142,9 @@ test_a_field_of_a_permitted_namespace if {
 }
 
 test_a_policy_without_effect if {
-	conditions := [{"type": "Programmed", "status": "False", "reason": "Overridden", "message": "Overridden on 2 scopes"}]
+	conditions := [{"type": "Programmed", "status": "False", "reason": "Overridden", "message": "Overridden on 2 paths"}]
 	found := no_policy_without_effect.violations_at({"target": _jwt, "conditions": conditions}, {}, [])
-	_messages(found) == {"Overridden on 2 scopes"}
+	_messages(found) == {"Overridden on 2 paths"}
 }
 
 test_one_value_through_all_gateways if {

@@ -15,7 +15,7 @@ def test_an_incomplete_outcome_is_marked_and_no_warning_comes_from_it(bridge: Ru
         assert (answer.returncode, answer.stderr) == (0, ""), answer
         return answer.stdout
 
-    assert f"Overridden (incomplete)   Overridden on 1 scope by harbor/fast (Patch defaults). Incomplete: {WHY}" in ask(
+    assert f"Overridden (incomplete)   Overridden on 1 path by harbor/fast (Patch defaults). Incomplete: {WHY}" in ask(
         "status"
     )
     assert ask("get", "policies").count("(incomplete)") == 2

@@ -140,7 +140,7 @@ _judgments(name) := {[action, message] | some [message, _] in _violations(name)}
 
 _violations(name) := {[message, {}]} if {
 	constraints.unknown_namespace(name, _reviewed)
-	message := sprintf("namespace %s is not known yet, and a Constraint matches by its labels: try again", [_reviewed.namespace])
+	message := sprintf("namespace %s is not known yet, but a Constraint matches by its labels. Try again", [_reviewed.namespace])
 } else := {[message, {}]} if {
 	message := constraints.step(name, _reviewed).violation
 } else := constraints.violations_of(policy, answer) if {

@@ -123,7 +123,7 @@ test_labels_of_the_namespace_count if {
 
 test_a_namespace_that_is_not_known_yet_is_no_way_past_a_selector if {
 	found := _reported_with(_creates(_deployment(1)), {"few": _of_namespace}, [])
-	found.denied == ["[few] namespace shop is not known yet, and a Constraint matches by its labels: try again"]
+	found.denied == ["[few] namespace shop is not known yet, but a Constraint matches by its labels. Try again"]
 	_reported_with(_creates(_deployment(1)), {"few": _limits}, []) == _nothing
 }
 

@@ -56,16 +56,16 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 } else := {"reason": "Accepted", "message": ""}
 
 # The kind's controller does not implement its policies at this Gateway.
-_gateway_problem(policy_key, ref) := sprintf("%s belongs to GatewayClass %s of another controller than %s", [
+_gateway_problem(policy_key, ref) := sprintf("%s belongs to GatewayClass %s, whose controller is not %s", [
 	keys.describe(ref.object),
 	class,
-	concat(" and ", sort(controllers)),
+	concat(" or ", sort(controllers)),
 ]) if {
 	controllers := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "controllers")
 	class := lookup.get(ref.object).spec.gatewayClassName
 	controller := lookup.get(concat("/", ["gateway.networking.k8s.io/GatewayClass/-", class])).spec.controllerName
 	not controller in controllers
-} else := sprintf("%s has an address of type %s, so its proxies are deployed by hand: select them by their labels", [keys.describe(ref.object), type]) if {
+} else := sprintf("%s has an address of type %s, so its proxies are deployed by hand. Select them by their labels", [keys.describe(ref.object), type]) if {
 	types := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "exceptAddresses")
 	some address in lookup.get(ref.object).spec.addresses
 	type := object.get(address, "type", "IPAddress")
@@ -73,7 +73,7 @@ _gateway_problem(policy_key, ref) := sprintf("%s belongs to GatewayClass %s of a
 }
 
 # No port that a ref names has a protocol on which the kind acts (GEP-1897: TLS to a port that is for UDP only).
-_port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is for %s only", [
+_port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, but %s is for %s only", [
 	keys.parse(policy_key).kind,
 	concat(" and ", protocols),
 	keys.describe(ref.key),
@@ -88,7 +88,7 @@ _port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, and %s is fo
 }
 
 # A ref leaves out an HTTP listener of a port on which the kind acts as a whole.
-_shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, and %s shares a port with %s", [
+_shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, but %s shares a port with %s", [
 	keys.parse(policy_key).kind,
 	keys.describe(ref.key),
 	concat(" and ", [keys.short(listener) | some listener in sharing]),
@@ -270,9 +270,9 @@ _refusal(policy, ref, paths) := policies.refusal(policy) if {
 	names := kinds.get(policy_kind).controllers
 	node := place(policy_kind, ref.key)
 	class := sort({hierarchy.kept_off_by(policy_kind, path) | some path in paths; node in path})[0]
-	message := sprintf("GatewayClass %s is of another controller than %s: policies of %s are ignored below it", [
+	message := sprintf("The controller of GatewayClass %s is not %s, so policies of %s are ignored below it", [
 		keys.parse(class).name,
-		concat(" and ", sort(names)),
+		concat(" or ", sort(names)),
 		keys.parse(policy).kind,
 	])
 }

@@ -76,11 +76,11 @@ _is_within_bounds(attached, root) if {
 # The maximum number of policies of a stack. A longer stack is an error of its path, never a silent cut.
 stack_bound := 512
 
-_excess(attached, root) := sprintf("More than %d paths lead to this target, or longer ones than %d objects", [hierarchy.paths_bound, hierarchy.path_bound]) if {
+_excess(attached, root) := sprintf("This target has more than %d paths, or a path with more than %d objects", [hierarchy.paths_bound, hierarchy.path_bound]) if {
 	root == hierarchy.path_bound_mark
 } else := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
 	count(attached) > stack_bound
-} else := sprintf("Policies with more than %d leaves meet here, which is the bound on what can be merged", [policies.leaf_bound]) if {
+} else := sprintf("The policies that meet here have more than %d leaves, the most that can be merged", [policies.leaf_bound]) if {
 	count(attached) > policies.largest_policies
 	not policies.leaves_within_bound([entry.policy | some entry in attached])
 }

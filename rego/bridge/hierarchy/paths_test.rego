@@ -138,7 +138,7 @@ test_target_above_the_bound_is_an_error_and_never_silent if {
 	every more in [[], [_pool("own", [testing.service_ref("many")])], [_pool("above", [testing.ref("HTTPRoute", "a")])]] {
 		[entry] := effective.policies_of(_paths_kind, _many, "") with input as _crowded(more, {}) with hierarchy.paths_bound as 8
 		entry.error.code == "BoundExceeded"
-		entry.error.message == "More than 8 paths lead to this target, or longer ones than 16 objects"
+		entry.error.message == "This target has more than 8 paths, or a path with more than 16 objects"
 	}
 }
 

@@ -83,7 +83,7 @@ verdict(policykind_key) := {"status": "False", "reason": "Invalid", "message": m
 	type := _type_of_spec(lookup.get(policykind_key).spec)
 	winner := _claims[type][0][2]
 	winner != policykind_key
-	message := sprintf("%s is described by the older PolicyKind %s", [type, keys.parse(winner).name])
+	message := sprintf("An older PolicyKind, %s, already describes %s", [keys.parse(winner).name, type])
 } else := {"status": "False", "reason": "Invalid", "message": message} if {
 	type := _type_of_spec(lookup.get(policykind_key).spec)
 	message := problem(merge_layers(layers_of(type, declared_specs[type])))
@@ -223,7 +223,7 @@ version_problem(type, api_version) := {"reason": "VersionNotServed", "message": 
 } else := {"reason": "VersionDiffers", "message": message} if {
 	versions := get(type).versions
 	versions[keys.version(api_version)] == "Unlike"
-	message := sprintf("apiVersion %q has other fields than %s, which the bridge reads: write the policy in that version", [
+	message := sprintf("apiVersion %q has other fields than %s, which the bridge reads. Write the policy in that version", [
 		api_version,
 		[version | some version, "Read" in versions][0],
 	])

@@ -55,7 +55,7 @@ test_the_younger_of_two_policykinds_is_reported if {
 	verdict == {
 		"status": "False",
 		"reason": "Conflicted",
-		"message": "acme.io/RatePolicy is described by the older PolicyKind b",
+		"message": "An older PolicyKind, b, already describes acme.io/RatePolicy",
 	}
 	winner == {"status": "True", "reason": "Accepted", "message": "PolicyKind is active"}
 }
@@ -177,7 +177,7 @@ test_a_policy_in_a_version_that_is_not_read_as_written_is_a_problem if {
 		problem := kinds.version_problem(_type, concat("/", ["acme.io", version])) with input as {"changes": {"upsert": [crd]}}
 	}
 	{version: [problem.reason, problem.message] | some version, problem in found} == {
-		"v1beta1": ["VersionDiffers", `apiVersion "acme.io/v1beta1" has other fields than v1, which the bridge reads: write the policy in that version`],
+		"v1beta1": ["VersionDiffers", `apiVersion "acme.io/v1beta1" has other fields than v1, which the bridge reads. Write the policy in that version`],
 		"v2": ["VersionNotServed", `apiVersion "acme.io/v2" is not served: the CRD serves v1, v1beta1`],
 	}
 }

@@ -184,11 +184,11 @@ is_undescribed(key, obj) if {
 	_has_target_refs(obj)
 }
 
-undescribed_message(type) := sprintf("no policy kind describes %s, so the bridge ignores this policy%s", [type, _hint(type)])
+undescribed_message(type) := sprintf("%s has no PolicyKind, so this policy is ignored%s", [type, _hint(type)])
 
 _hint(type) := sprintf(": did you mean %s?", [near]) if {
 	near := likeness.nearest_type(type, names)
-} else := ": write a PolicyKind, `pbctl init policykind` prints one"
+} else := ": generate a draft with `pbctl init policykind`"
 
 # A label with an unknown value is reported, not guessed.
 _why_undescribed(type) := "no version of it is served" if {
@@ -200,7 +200,7 @@ _why_undescribed(type) := "no version of it is served" if {
 } else := message if {
 	crds[type].label != ""
 	message := problem(merge_layers(layers_of(type, {})))
-} else := sprintf("no policy kind describes it, so the bridge ignores its policies%s", [_hint(type)])
+} else := sprintf("it has no PolicyKind, so its policies are ignored%s", [_hint(type)])
 
 # The CRDs that define policies, by type: with the policy label, or with target refs in the schema of a served version.
 _policy_crds := object.union(

@@ -324,7 +324,7 @@ test_an_object_with_target_refs_is_reported_without_its_crd if {
 	every spec in [{"targetRef": _to_gateway}, {"targetRefs": [_to_gateway]}, {"targetSelectors": [{"kind": "Gateway"}]}] {
 		found := _undescribed_of([_rate(spec)])
 		not found[_rate_type].crd
-		startswith(found[_rate_type].message, "no policy kind describes it")
+		startswith(found[_rate_type].message, "it has no PolicyKind")
 	}
 	_undescribed_of([_rate({"rate": 5})]) == {}
 	_undescribed_of([_rate({"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}})]) == {}
@@ -548,11 +548,11 @@ test_what_the_schema_sets_beside_a_wrapper_is_known_by_field if {
 # K6
 test_policy_that_no_kind_describes_has_a_message_with_the_next_step if {
 	kinds.undescribed_message("acme.io/Rate") == concat("", [
-		"no policy kind describes acme.io/Rate, so the bridge ignores this policy: ",
-		"write a PolicyKind, `pbctl init policykind` prints one",
+		"acme.io/Rate has no PolicyKind, so this policy is ignored: ",
+		"generate a draft with `pbctl init policykind`",
 	]) with data.kinds as {}
 	kinds.undescribed_message("acme.io/RatePolcy") == concat("", [
-		"no policy kind describes acme.io/RatePolcy, so the bridge ignores this policy: ",
+		"acme.io/RatePolcy has no PolicyKind, so this policy is ignored: ",
 		"did you mean acme.io/RatePolicy?",
 	]) with data.kinds as {"acme.io/RatePolicy": {}}
 }

@@ -81,7 +81,7 @@ _is_accepted(key) if {
 # The ancestors that the full status of a policy leaves out: their owners look there in vain.
 _unreported(key, tallies) := {object.union(problem, {"enforcementAction": "warn"}) |
 	some [object_key, _] in reporting.unreported(key, tallies)
-	message := sprintf("The status of %s has room for %d ancestors, and leaves out %s: the policy acts there", [
+	message := sprintf("The status of %s lists at most %d ancestors and leaves out %s, where the policy acts", [
 		keys.describe(key),
 		reporting.ancestor_bound,
 		keys.describe(object_key),

@@ -40,7 +40,7 @@ input_problem := _changes_problem if {
 
 _changes_problem := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
 	not _are_objects(object.get(input, ["changes", "upsert"], []))
-} else := error("InvalidInput", sprintf("changes.upsert holds %s twice", [sort(lookup.duplicate_keys)[0]])) if {
+} else := error("InvalidInput", sprintf("changes.upsert has %s twice", [sort(lookup.duplicate_keys)[0]])) if {
 	count(lookup.duplicate_keys) > 0
 } else := error("InvalidInput", "changes.delete must be a list of keys") if {
 	not _are_keys(object.get(input, ["changes", "delete"], []))

@@ -124,7 +124,7 @@ overweight(weights) := {route | some route, weight in weights; weight > limit} i
 undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",
-	"message": sprintf("Cannot tell: %s may serve it, and its pattern is not compiled", [keys.describe(rules[0].node)]),
+	"message": sprintf("Cannot tell: %s may serve it, but its pattern is too large to compile", [keys.describe(rules[0].node)]),
 	"candidates": [object.union(rule, {"reason": "PatternNotCompiled"}) | some rule in rules],
 }
 

@@ -200,7 +200,7 @@ _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(",
 	parts := array.concat(texts, _and_more(count(nodes) - 10))
 ]
 
-_names_without_effect := {"Reconciling": "not computed", "NoScope": "without scope"}
+_names_without_effect := {"Reconciling": "not computed", "NoScope": "without effective target"}
 
 # Tallies of several ancestors and targets with the same explanation share one sentence.
 _groups(set, tallies) := [sentence |
@@ -214,9 +214,9 @@ _groups(set, tallies) := [sentence |
 	members := [tally | some tally in tallies; tally.outcome == outcome; tally.by == by]
 	number := sum([tally.count | some tally in members])
 	examples := array.slice(sort({example | some tally in members; some example in tally.examples}), 0, 3)
-	scopes := {true: "scope", false: "scopes"}[number == 1]
+	paths := {true: "path", false: "paths"}[number == 1]
 	rest := _rest_text(number - count(examples))
-	sentence := sprintf("%s on %d %s%s: %s%s", [verb, number, scopes, _by(outcome, by), concat("; ", examples), rest])
+	sentence := sprintf("%s on %d %s%s: %s%s", [verb, number, paths, _by(outcome, by), concat("; ", examples), rest])
 ]
 
 _by("Programmed", _) := ""
@@ -275,7 +275,7 @@ unreported(policy_key, tallies) := ancestors(policy_key, tallies).unreported if 
 _counted(condition, left_out) := object.union(condition, {"message": fit(message)}) if {
 	left_out > 0
 	condition.type == "Accepted"
-	shown := sprintf("%d more ancestors are not shown, for a status has room for %d", [left_out, ancestor_bound])
+	shown := sprintf("%d more ancestors are not shown, because a status lists at most %d", [left_out, ancestor_bound])
 	message := concat(". ", [shown, condition.message])
 } else := condition
 

@@ -13,7 +13,7 @@ _programmed_condition := {
 	"type": "Programmed",
 	"status": "True",
 	"reason": "Programmed",
-	"message": "Programmed on 2 scopes: a; b",
+	"message": "Programmed on 2 paths: a; b",
 }
 
 _accepted_condition := _condition("True", "Accepted", "Policy has been accepted")
@@ -103,7 +103,7 @@ test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_re
 		"type": "Programmed",
 		"status": "False",
 		"reason": "Overridden",
-		"message": "Overridden on 1 scope by shop/x (Atomic overrides): c",
+		"message": "Overridden on 1 path by shop/x (Atomic overrides): c",
 	}
 	_of_policy(_timeout(refs), _slow, tallies) == {
 		"policy": _slow,
@@ -164,8 +164,8 @@ test_an_ancestor_lists_the_targets_that_have_a_path_through_it if {
 	]
 	found := status.of_policy(_slow, tallies).ancestors with input as testing.changed(array.concat([_timeout(refs)], services))
 	messages := {entry.ancestorRef.name: entry.conditions[1].message | some entry in found}
-	messages.a == "Programmed on 2 scopes: a; b"
-	messages.b == "Of its targets Service shop/one is Programmed, Service shop/two is Programmed. Programmed on 2 scopes: a; b"
+	messages.a == "Programmed on 2 paths: a; b"
+	messages.b == "Of its targets Service shop/one is Programmed, Service shop/two is Programmed. Programmed on 2 paths: a; b"
 	startswith(messages.cart, "Policy has no effective target")
 }
 
@@ -184,7 +184,7 @@ test_the_last_entry_counts_the_ancestors_without_an_entry if {
 	found.unreported == [["core/Service/shop/cart", ""], ["core/Service/shop/s17", ""], ["core/Service/shop/s18", ""]]
 	messages := [entry.conditions[0].message | some entry in found.ancestors]
 	messages[14] == "Policy has been accepted"
-	messages[15] == "3 more ancestors are not shown, for a status has room for 16. Policy has been accepted"
+	messages[15] == "3 more ancestors are not shown, because a status lists at most 16. Policy has been accepted"
 }
 
 # S3
@@ -317,7 +317,7 @@ test_the_set_of_2025_has_a_condition_type_for_each_outcome if {
 		["PartiallyEnforced", "True", "PartiallyEnforced"],
 		["Enforced", "False", "NoScope"],
 	]
-	_outcome({"conditions": "Enforced"}, [_everywhere]).message == "Enforced on 2 scopes: a; b"
+	_outcome({"conditions": "Enforced"}, [_everywhere]).message == "Enforced on 2 paths: a; b"
 }
 
 # S2
@@ -330,10 +330,10 @@ _message(tallies) := _outcome({}, tallies).message
 # S1
 test_scopes_that_have_their_explanation_in_common_make_one_sentence if {
 	messages := [_message(tallies) | some tallies in _sample_outcomes]
-	everywhere := "Programmed on 2 scopes: a; b"
-	nowhere := "Overridden on 1 scope by shop/x (Atomic overrides): c"
-	partly := "Partially overridden on 5 scopes by shop/x (Patch defaults): d; e; f and 2 more"
-	failed := "Not computed on 1 scope (513 policies meet here): g"
+	everywhere := "Programmed on 2 paths: a; b"
+	nowhere := "Overridden on 1 path by shop/x (Atomic overrides): c"
+	partly := "Partially overridden on 5 paths by shop/x (Patch defaults): d; e; f and 2 more"
+	failed := "Not computed on 1 path (513 policies meet here): g"
 	messages == [
 		everywhere,
 		nowhere,
@@ -350,21 +350,21 @@ test_scopes_that_have_their_explanation_in_common_make_one_sentence if {
 # S1
 test_tallies_of_several_ancestors_make_one_sentence if {
 	other := object.union(_tally("Programmed", [], 3, ["b", "c", "d"]), {"ancestor": "x"})
-	_message([_everywhere, other]) == "Programmed on 5 scopes: a; b; c and 2 more"
+	_message([_everywhere, other]) == "Programmed on 5 paths: a; b; c and 2 more"
 }
 
 # S1
 test_a_message_gives_eight_explanations_and_counts_the_rest if {
 	tallies := [_tally("Overridden", [sprintf("shop/p%02d (None)", [n])], 1, ["a"]) | some n in numbers.range(1, 10)]
-	sentences := [sprintf("Overridden on 1 scope by shop/p%02d (None): a", [n]) | some n in numbers.range(1, 8)]
+	sentences := [sprintf("Overridden on 1 path by shop/p%02d (None): a", [n]) | some n in numbers.range(1, 8)]
 	_message(tallies) == concat(". ", array.concat(sentences, ["And 2 more explanations"]))
 }
 
 # S1
 test_a_sentence_names_five_policies_and_counts_the_rest if {
 	by := ["a", "b", "c", "d", "e", "f", "g"]
-	_message([_tally("Overridden", by, 1, ["s"])]) == "Overridden on 1 scope by a, b, c, d, e and 2 more: s"
-	_message([_tally("Overridden", [], 1, ["s"])]) == "Overridden on 1 scope: s"
+	_message([_tally("Overridden", by, 1, ["s"])]) == "Overridden on 1 path by a, b, c, d, e and 2 more: s"
+	_message([_tally("Overridden", [], 1, ["s"])]) == "Overridden on 1 path: s"
 }
 
 # S1, O4
@@ -378,10 +378,10 @@ test_a_policy_with_several_targets_tells_the_outcome_of_each if {
 		concat(", ", [
 			"Of its targets HTTPRoute shop/cart is PartiallyProgrammed",
 			"HTTPRoute shop/cart#pay is Overridden",
-			"HTTPRoute shop/idle is without scope",
+			"HTTPRoute shop/idle is without effective target",
 		]),
-		"Programmed on 2 scopes: a; b",
-		"Overridden on 1 scope by shop/x (Atomic overrides): c",
+		"Programmed on 2 paths: a; b",
+		"Overridden on 1 path by shop/x (Atomic overrides): c",
 	])
 }
 

@@ -70,7 +70,7 @@ test_a_report_that_contradicts_the_verdict_is_explained if {
 		[[_says("Overridden", "True", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), but Policy Bridge expects Programmed"],
 		[[_says("Attached", "False", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), but Policy Bridge expects Programmed"],
 		[[_says("Enforced", "False", "Unknown")], [_at_public("Programmed", [])], "reports Unknown (by the vendor), but Policy Bridge expects Programmed"],
-		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "reports Merged, but Policy Bridge expects Overridden (Overridden on 1 scope"],
+		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "reports Merged, but Policy Bridge expects Overridden (Overridden on 1 path"],
 		[[_says("Programmed", "True", "Programmed")], [], "reports Programmed, but Policy Bridge expects NoScope (Policy has no effective target: "],
 	] {
 		[conditions, tallies, text] := row

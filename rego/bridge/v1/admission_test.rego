@@ -134,7 +134,7 @@ test_a_policy_in_a_version_with_other_fields_is_not_judged if {
 		with data.kinds as object.union(_kinds_of_the_world, kind)
 	found == {"denied": [], "warnings": [concat(" ", [
 		`ColorPolicy shop/wrong is not judged: apiVersion "example.com/v1" has other fields than v2,`,
-		"which the bridge reads: write the policy in that version",
+		"which the bridge reads. Write the policy in that version",
 	])]}
 }
 

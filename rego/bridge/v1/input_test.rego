@@ -17,7 +17,7 @@ test_bad_changes_are_an_error if {
 		[{"upsert": [null]}, upsert],
 		[{"delete": "x"}, "changes.delete must be a list of keys"],
 		[{"delete": ["Service/cart"]}, "changes.delete must be a list of keys"],
-		[{"upsert": array.concat(testing.world, testing.world)}, "changes.upsert holds core/Namespace/-/infra twice"],
+		[{"upsert": array.concat(testing.world, testing.world)}, "changes.upsert has core/Namespace/-/infra twice"],
 	] {
 		_problem({"changes": row[0], "targets": []}) == _invalid(row[1])
 	}

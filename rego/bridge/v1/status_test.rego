@@ -25,13 +25,13 @@ _status(outcome, conditions) := [{
 test_status_counts_itself_without_tallies if {
 	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key]})
 	scope := "Gateway infra/public#http > HTTPRoute shop/cart"
-	found == _status("Programmed", _conditions(sprintf("2 scopes: %s#[1]; %s#pay", [scope, scope])))
+	found == _status("Programmed", _conditions(sprintf("2 paths: %s#[1]; %s#pay", [scope, scope])))
 }
 
 test_status_takes_tallies if {
 	tally := {"ancestor": "", "targets": [testing.cart_route], "outcome": "Programmed", "by": [], "count": 9, "examples": ["x"]}
 	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key], "tallies": {_warm_key: [tally]}})
-	found == _status("Programmed", _conditions("9 scopes: x and 8 more"))
+	found == _status("Programmed", _conditions("9 paths: x and 8 more"))
 }
 
 test_status_of_a_policy_without_a_tally_is_that_it_reaches_nothing if {
@@ -200,7 +200,7 @@ test_remediation_adds_new_rows_to_kept_tallies if {
 	some report in found.reports
 	report.item == ["policy", key]
 	some condition in report.desired.conditions
-	startswith(condition.message, "Programmed on 11 scopes")
+	startswith(condition.message, "Programmed on 11 paths")
 }
 
 test_remediation_leaves_out_policies_that_reach_more_than_the_change if {

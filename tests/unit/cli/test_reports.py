@@ -26,7 +26,7 @@ def problem(
 
 
 def analysis(introduced: list[dict[str, Any]], fixed: list[dict[str, Any]] | None = None) -> Analysis:
-    remaining = [problem(reason="Overridden", message="Overridden on 1 scope")]
+    remaining = [problem(reason="Overridden", message="Overridden on 1 path")]
     return Analysis([], [], [], [], introduced, fixed or [], remaining, [])
 
 

@@ -161,7 +161,7 @@ def test_wide_characters_are_broken_by_what_they_take() -> None:
 
 
 def test_a_table_of_many_columns_fits_every_width_and_loses_no_character() -> None:
-    titles = ["NAMESPACE", "NAME", "KIND", "TARGET", "ACCEPTED", "PROGRAMMED", "SCOPES", "AGE"]
+    titles = ["NAMESPACE", "NAME", "KIND", "TARGET", "ACCEPTED", "PROGRAMMED", "PATHS", "AGE"]
     names = [
         "catalog-metrics",
         "\u8def\u7531-\u8d2d\u7269\u8f66" * 3,
