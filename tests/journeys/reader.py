@@ -13,8 +13,8 @@ from tests.e2e.terminal import at_a_terminal
 
 PATIENCE = 300.0  # seconds in which a command that reads must show the documented output
 _COLUMNS = 120
-_SERVES = re.compile(r"(make|bridge) run\b")
-_READS = re.compile(r"(sed [^|]*\| )?(kubectl (get|events|wait)|curl|bridge) ")
+_SERVES = re.compile(r"(\w+=\S+ )*(make|pbctl) run\b")
+_READS = re.compile(r"(sed [^|]*\| )?(kubectl (get|events|wait)|curl|pbctl) ")
 _EXIT = re.compile(r"# .*\bexit code (\d)")
 # Beside times of day: colors, ages, and digests of what a user wrote.
 _VARYING = [
