@@ -171,7 +171,7 @@ def test_policy_of_a_kind_that_no_preset_knows_is_not_silent(
         kubectl("apply", "--server-side", "-f", "-", text=SHAPING)
         answer = bridge("explain", "httproute/orders", "-n", "shop", "--kubeconfig", cluster.kubeconfig, "-o", "json")
         assert answer.returncode == 0
-        assert "shaping.example.com/ShapingPolicy: no policy kind describes it" in answer.stderr
+        assert "shaping.example.com/ShapingPolicy: it has no PolicyKind" in answer.stderr
         (entry,) = [
             one for one in json.loads(answer.stdout) if one["policyKind"] == "shaping.example.com/ShapingPolicy"
         ]

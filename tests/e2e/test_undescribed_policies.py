@@ -16,7 +16,7 @@ metadata: {name: typo, namespace: shop}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}]
 """
-WHY = "no policy kind describes it, so the bridge ignores its policies: did you mean example.com/ColorPolicy?"
+WHY = "it has no PolicyKind, so its policies are ignored: did you mean example.com/ColorPolicy?"
 SHOP = Path("examples/shop")
 
 
