@@ -154,7 +154,7 @@ async def all_problems(
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await in_batches(opa, "problems", "objects", texts)
-    found += _select_doubts(doubts, texts, found).values()
+    found += select_doubts(doubts, texts, found).values()
     audited = await audited_keys(opa)
     rows = await violations_by(opa, [text for text in texts if text in audited], None)
     found += _as_problems(rows).values()
@@ -169,7 +169,7 @@ async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> l
     """
     types = [*_WITHOUT_STATUS, *await engine.opa.query("undescribed", {})]
     found = await in_batches(engine.opa, "problems", "objects", await engine.opa.query("names", {"types": types}))
-    found += _select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found).values()
+    found += select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found).values()
     found += await rejected_modules(engine)
     return sorted(found, key=_order)
 
@@ -274,8 +274,8 @@ async def analyze(
         find = _compare_everything if states.apart else _compare_concerned
         found = await find(states, change, asked | ({"fields": True} if for_page else {}))
         before, after = found.before.problems, found.after.problems
-        before |= _select_doubts(doubts_before, keys, before.values())
-        after |= _select_doubts(doubts_after, keys, after.values())
+        before |= select_doubts(doubts_before, keys, before.values())
+        after |= select_doubts(doubts_after, keys, after.values())
         introduced = {name: after[name] for name in after if name not in before}
         violations = await _compare_violations(states.after.opa, found.before.violations, found.after.violations)
         remaining = [after[name] for name in after if name in before]
@@ -485,7 +485,7 @@ async def _add_causes(
     return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in found.items()]
 
 
-def _select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
+def select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
     """Return the doubts about these objects, without kinds that a found problem reports as a policy's."""
     reported = {one["subject"] for one in found if one["reason"] == "NotDescribed"}
     return {

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from bridge.files import read_file
-from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.queries.analysis import held_crds, read_applied
+from bridge.queries.analysis import doubtful, held_crds, read_applied, select_doubts
 from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.states import PlannedChange, States, opened_states, plan_change
@@ -291,9 +290,9 @@ async def run_test(engine: Engine, found: Found, number: int) -> Result:
     test = found.suite.tests[number]
     line = found.lines[number] if number < len(found.lines) else 1
     try:
-        change = await _plan(engine, found.file.parent, test.changes)
+        change, doubts = await _plan(engine, found.file.parent, test.changes)
         async with opened_states(engine, change) as states:
-            judge = _Judge(states, change)
+            judge = _Judge(states, change, doubts)
             judge.check_modules()
             differences = [difference async for difference in judge.differences(test)]
         return Result(str(found.file), line, test.name, differences)
@@ -301,25 +300,35 @@ async def run_test(engine: Engine, found: Found, number: int) -> Result:
         return Result(str(found.file), line, test.name, error=str(error))
 
 
-async def _plan(engine: Engine, folder: Path, changes: Changed) -> PlannedChange:
-    """Read the changes of a test. Raises CommandError for manifests with errors and unknown names."""
-    objects: list[Object] = []
-    if changes.apply:
-        applied = read_applied([str(folder / name) for name in changes.apply], await held_crds(engine))
-        if applied.problems:
-            raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
-        objects = applied.objects
+_Doubts = Callable[[str], list[Entry]]
+
+
+async def _plan(engine: Engine, folder: Path, changes: Changed) -> tuple[PlannedChange, _Doubts]:
+    """Read the changes of a test. Returns also a function of a key: what an API server refuses or drops of the object.
+
+    Raises CommandError for manifests with errors and unknown names.
+    """
+    files = [str(folder / name) for name in changes.apply]
+    applied = read_applied(files, await held_crds(engine)) if files else None
+    if applied and applied.problems:
+        raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
     deleted = [await one_target(engine.opa, [name], None) for name in changes.delete]
-    return await plan_change(engine, objects, deleted)
+
+    def find_doubts(key: str) -> list[Entry]:
+        source = applied.source if applied and parse_key(key) in applied.keys else engine
+        return doubtful(source.doubts((), [key]))
+
+    return await plan_change(engine, applied.objects if applied else (), deleted), find_doubts
 
 
 class _Judge:
     """Queries the state after the changes of a test, and yields what differs from its expectations."""
 
-    def __init__(self, states: States, change: PlannedChange) -> None:
+    def __init__(self, states: States, change: PlannedChange, doubts: _Doubts) -> None:
         self._before, self._state = states.before, states.after
         self._opa, self._more = states.after.opa, states.after.more
         self._upserts = change.upserts
+        self._doubts = doubts
 
     def check_modules(self) -> None:
         """Raise CommandError for Rego that the changes break: the answers would be without it."""
@@ -349,11 +358,12 @@ class _Judge:
         if not await self._exists(key):
             yield "the object does not exist"
             return
+        rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
         if what == "problems":
             answer = await in_batches(self._opa, what, "objects", [str(key)], self._more)
-            found = {one["reason"] for one in answer if one["subject"] == str(key)}
+            answer += select_doubts(self._doubts(str(key)), [str(key)], answer).values()
+            found = {one["reason"] for one in answer if one["subject"] == str(key)} | {"Violation" for _ in rows}
         else:
-            rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
             found = {row["constraint"] for row in rows}
             for row in rows:
                 if as_mapping(row["details"]).get("severity") == "unknown":

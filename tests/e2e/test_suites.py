@@ -23,6 +23,25 @@ SALE = {
         "rules": [{"name": "all", "backendRefs": [{"name": "catalog", "port": 80}]}],
     },
 }
+MISSPELLED = {
+    "apiVersion": "example.com/v1",
+    "kind": "ColorPolicy",
+    "metadata": {"name": "cart", "namespace": "shop"},
+    "spec": {
+        "targetRefs": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "cart"}],
+        "defaults": {"contarst": 4},
+    },
+}
+CONTRAST_LIMIT = {
+    "apiVersion": "policybridge.io/v1alpha1",
+    "kind": "Constraint",
+    "metadata": {"name": "soft"},
+    "spec": {
+        "policy": "bridge.guardrails.bounded_field",
+        "match": {"kinds": [{"kinds": ["HTTPRoute"]}]},
+        "parameters": {"kind": "example.com/ColorPolicy", "field": "/contrast", "maximum": 2},
+    },
+}
 # Tests by name; each with the beginning of what it reports, none if it passes.
 CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"effective": [{**CHECKOUT, "spec": {"contrast": 7}}]}, []),
@@ -112,6 +131,15 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         {"problems": {"ColorPolicy/shop/summer-sale": []}},
         ["problems: expected none, found TargetNotFound"],
     ),
+    (
+        {"changes": {"apply": ["misspelled.yaml"]}, "problems": {"ColorPolicy/shop/cart": []}},
+        ["problems: expected none, found UnknownField"],
+    ),
+    (
+        {"changes": {"apply": ["limit.yaml"]}, "problems": {"HTTPRoute/shop/cart": []}},
+        ["problems: expected none, found Violation"],
+    ),
+    ({"changes": {"apply": ["limit.yaml"]}, "problems": {"HTTPRoute/shop/cart": ["Violation"]}}, []),
     ({"effective": [{**CHECKOUT, "target": "HTTPRoute/shop/carts"}]}, ["did you mean HTTPRoute/shop/cart?"]),
     ({"status": {"Service/shop/catalog": {"Accepted": "True"}}}, ["Service/shop/catalog: it has no status"]),
     (
@@ -145,7 +173,8 @@ def suite(folder: Path, *tests: dict[str, Any], **more: Any) -> Path:
 
 
 def test_differences_are_reported_with_place_expectation_and_origin(bridge: Run, tmp_path: Path) -> None:
-    (tmp_path / "sale.yaml").write_text(yaml.safe_dump(SALE))
+    for name, obj in {"sale": SALE, "misspelled": MISSPELLED, "limit": CONTRAST_LIMIT}.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(obj))
     answer = bridge("test", suite(tmp_path, *(test for test, _ in CASES)), "-o", "json")
     assert answer.returncode == 1, answer.stderr
     for result, (_, expected) in zip(json.loads(answer.stdout), CASES, strict=True):
