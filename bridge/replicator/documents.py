@@ -212,6 +212,8 @@ FACTS = "facts"
 INDEX = "index"
 INDEXES = (
     "attached",
+    "bindings",
+    "bound",
     "children",
     "claims",
     "extended",
@@ -271,6 +273,7 @@ class Documents:
         self.planned_bytes = 0  # the approximate size of the planned objects, as JSON
         self._skeleton = Skeleton(_FLOORS)
         self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
+        self.declared_in_status: frozenset[str] = frozenset()  # types whose status declares links
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._known)
@@ -359,7 +362,8 @@ class Documents:
         """Note the essence of an adopted object."""
         known = self._known[key]
         if known.essence is None:
-            self._known[key] = known._replace(essence=essence(obj), api_version=obj["apiVersion"])
+            essence = hash(self._encode_declared(key, obj))
+            self._known[key] = known._replace(essence=essence, api_version=obj["apiVersion"])
 
     def keys_of(self, type_id: str) -> set[Key]:
         """Return the keys of all objects of one type (`<group>/<Kind>`)."""
@@ -407,7 +411,7 @@ class Documents:
             for path, value in zip(paths, values, strict=True):
                 self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
             self.planned_bytes += 100 * len(paths)
-        declared = _encode_declared(obj)
+        declared = self._encode_declared(key, obj)
         self.planned_bytes += len(declared)
         versions = obj["metadata"].get("resourceVersion", ""), sys.intern(obj["apiVersion"])
         if not known:
@@ -485,21 +489,17 @@ class Documents:
         """Note that OPA refused the plan, which did not `begin`: it has what it had before."""
         self._skeleton.undo()
 
+    def _encode_declared(self, key: Key, obj: Object) -> bytes:
+        """Return an object without its status: its declarations, not its reports, unless it declares links there."""
+        metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+        reports = () if key.type_id in self.declared_in_status else ("status",)
+        declared = {name: value for name, value in obj.items() if name not in reports}
+        return msgspec.json.encode({**declared, "metadata": metadata}, order="deterministic")
+
     def _remember(self, key: Key) -> None:
         self._skeleton.remember(self._known, key)
         self._skeleton.remember(self._former, key)
         self._skeleton.remember(self.counts, key.type_id)
-
-
-def essence(obj: Object) -> int:
-    """Return a hash of an object without its status: its declarations, not its reports."""
-    return hash(_encode_declared(obj))
-
-
-def _encode_declared(obj: Object) -> bytes:
-    metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
-    declared = {name: value for name, value in obj.items() if name != "status"}
-    return msgspec.json.encode({**declared, "metadata": metadata}, order="deterministic")
 
 
 def _iterate(held: Mapping[str, Mapping[str, Mapping[str, Mapping[str, T]]]]) -> Iterator[tuple[Key, T]]:

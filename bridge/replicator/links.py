@@ -27,14 +27,18 @@ class LinkFields:
     """The fields that the query `links` reads (`link_fields`), or None for any field.
 
     `fields` are JSON Pointers; an object that has a field of `{"with": pointer}`, or is of the type of
-    `{"type": type}`, is read as a whole, without its status and the metadata that is not among the fields. `shapes` is
-    the result of `link_shapes`.
+    `{"type": type}`, is read as a whole, without the metadata that is not among the fields, and without its status
+    unless `with_status`, the result of `linking_statuses`, has its type. `shapes` is the result of `link_shapes`.
     """
 
     def __init__(
-        self, fields: Sequence[str | Mapping[str, str]] | None, shapes: Mapping[str, Any] | None = None
+        self,
+        fields: Sequence[str | Mapping[str, str]] | None,
+        shapes: Mapping[str, Any] | None = None,
+        with_status: Iterable[str] = (),
     ) -> None:
         self.fields = fields
+        self.with_status = frozenset(with_status)
         self.shapes = Shapes(None if fields is None else shapes)
         self._decoders = _decoders([field for field in fields or () if isinstance(field, str)])
         marks = [field for field in fields or () if not isinstance(field, str)]
@@ -43,10 +47,11 @@ class LinkFields:
 
     def select(self, obj: Object) -> msgspec.Raw:
         """Return this part of an object, as JSON, without its reports, which are often the larger part."""
+        reports = set() if _type_of(obj) in self.with_status else {"status"}
         if self.fields is None:
-            part = {name: value for name, value in obj.items() if name != "status"}
+            part = {name: value for name, value in obj.items() if name not in reports}
         elif self._is_whole(obj):
-            part = {name: value for name, value in obj.items() if name not in {"metadata", "status"}}
+            part = {name: value for name, value in obj.items() if name not in reports | {"metadata"}}
             part["metadata"] = _decode_part(obj["metadata"], self._decoders["metadata"])
         else:
             part = {name: _decode_part(obj[name], decoder) for name, decoder in self._decoders.items() if name in obj}
@@ -57,13 +62,17 @@ class LinkFields:
         return None if self._is_whole(obj) else self.shapes.find(key.type_id, declared)
 
     def _is_whole(self, obj: Object) -> bool:
-        if self._whole_types and f"{group_of(obj['apiVersion'])}/{obj['kind']}" in self._whole_types:
+        if _type_of(obj) in self._whole_types:
             return True
         return any(
             msgspec.json.encode(_decode_part(obj[name], decoder)) != b"{}"
             for name, decoder in self._whole_with.items()
             if name in obj
         )
+
+
+def _type_of(obj: Object) -> str:
+    return f"{group_of(obj['apiVersion'])}/{obj['kind']}"
 
 
 def _decoders(fields: Sequence[str]) -> _Decoders:
@@ -234,8 +243,9 @@ class Linking:
         return pending is not None and pending.obj is obj
 
     async def _ask_what_is_read(self) -> LinkFields:
-        fields, shapes = await asyncio.gather(self._opa.query("link_fields", {}), self._opa.query("link_shapes", {}))
-        self._reading = LinkFields(fields, shapes)
+        names = ("link_fields", "link_shapes", "linking_statuses")
+        self._reading = LinkFields(*await asyncio.gather(*(self._opa.query(name, {}) for name in names)))
+        self._documents.declared_in_status = self._reading.with_status
         return self._reading
 
     def _find(self, objects: Mapping[Key, Object], reading: LinkFields) -> dict[Key, _Pending]:

@@ -28,7 +28,8 @@ from bridge.work import RETURNING, STARTING, Backoff
 
 log = structlog.get_logger(__name__)
 
-QUERIES_OF_SYNC = ("kind_documents", "link_fields", "link_shapes", "links", "stamps", "undescribed")  # without audits
+# Without audits.
+QUERIES_OF_SYNC = ("kind_documents", "link_fields", "link_shapes", "linking_statuses", "links", "stamps", "undescribed")
 PATIENCE = SLOW  # seconds until a report
 BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
 
@@ -339,8 +340,8 @@ class Replicator:
         await self._writer.put_kinds(documents)
         self.policy_kinds = frozenset(documents["kinds"])
         undescribed: dict[str, dict[str, str]] = await self._writer.query("undescribed")
-        served = {kind for kind, about in documents["kinds"].items() if about["layers"] != ["Preset"]}
         # Policies without a description have no effect, and commands show where they are attached.
+        served = documents["kind_sets"]["served"].keys()
         self._intake.want(self._types | served | {kind for kind, about in undescribed.items() if "crd" in about})
         for kind, about in undescribed.items():
             if self._undescribed.get(kind) != about["message"]:

@@ -44,6 +44,8 @@ CLUSTER_SCOPED = frozenset(
         "authorization.k8s.io/SubjectAccessReview",
         "certificates.k8s.io/CertificateSigningRequest",
         "certificates.k8s.io/ClusterTrustBundle",
+        "cluster.open-cluster-management.io/ManagedCluster",
+        "cluster.open-cluster-management.io/ManagedClusterSet",
         "core/ComponentStatus",
         "core/Namespace",
         "core/Node",

@@ -7,6 +7,7 @@ from tests.scenarios.cases import PRESETS, Case
 
 _PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for preset in PRESETS)}
 _CLUSTER_SCOPED = CLUSTER_SCOPED | {name for name, kind in load_defaults().vendors.items() if not kind.namespaced}
+BUILT_IN = ("admissionregistration.k8s.io",)  # groups of presets that an API server has without CRDs
 _OF_GATEWAY_API = ("gateway.networking.k8s.io", "gateway.networking.x-k8s.io")
 
 
@@ -27,7 +28,7 @@ def custom_resources(case: Case) -> list[Object]:
     crds = {
         body["metadata"]["name"]: body
         for group, kind in [*policies, *vendors, *extended]
-        if (group, kind) in versions
+        if (group, kind) in versions and group not in BUILT_IN
         for scope in ["Cluster" if f"{group}/{kind}" in _CLUSTER_SCOPED else "Namespaced"]
         for body in [crd(plural_of(kind), kind, group=group, versions=(versions[group, kind],), scope=scope)]
     }

@@ -28,7 +28,7 @@ from tests.e2e.serving import bridge_runs
 from tests.in_process import run_with_opa
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
-from tests.scenarios.custom_resources import custom_resources, plural_of
+from tests.scenarios.custom_resources import BUILT_IN, custom_resources, plural_of
 from tests.scenarios.judging import Judged, check_judged
 from tests.scenarios.requests import name_of, requests_of
 
@@ -265,6 +265,7 @@ def _extended_types(cases: list[Case]) -> set[str]:
     extending = [case for case in cases if case.modules]
     used = {key.type_id for case in extending for key in case.keys} - set(ALWAYS)
     targeted = {kind for case in cases for kind in case.targeted_kinds}
+    targeted |= {key.type_id for case in cases for key in case.keys if key.group in BUILT_IN}
     return targeted | (used - {kind for case in extending for kind in case.policy_kinds})
 
 

@@ -79,13 +79,14 @@ takes_part(policy_key) if not policies.is_out(policy_key)
 
 # The policies of a kind, or of all kinds, that select an object. The cost is that of the selectors for such objects in
 # their namespace.
-policies_selecting(object_key) := {policy |
-	policies.selecting_kinds != set()
+policies_selecting(object_key) := set() if {
+	policies.selecting_kinds == set()
+} else := {policy |
 	parts := keys.parse(object_key)
 	some namespace in {parts.namespace, policies.any_namespace}
 	some [policy, text] in policies.policies_selecting(namespace, parts.type)
 	policies.selects_object(text, object_key)
-}
+} | policies.policies_bound_to(object_key)
 
 # The refs of a policy to one object or a section of it, by name and by selection. Costs nothing of what else it
 # selects.

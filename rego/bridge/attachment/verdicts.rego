@@ -14,7 +14,7 @@ verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
 } else := found if {
 	namespace := keys.namespace(policy_key)
 	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policies.refs_with_places(policy_key)]
-	found := array.concat(by_name, _selector_verdicts(policy_key))
+	found := array.flatten([by_name, _selector_verdicts(policy_key), _bound_verdicts(policy_key)])
 	count(found) > 0
 } else := [_invalid_verdict(policy_key, policy_problem(policy_key))]
 
@@ -144,6 +144,24 @@ _verdicts_on_selectors(policy_key, all_selectors) := [verdict_on_one |
 	some position, selector in all_selectors
 	some verdict_on_one in _verdicts_on_selector(policy_key, selector, array.slice(all_selectors, 0, position))
 ]
+
+# The verdicts on the objects that other objects bind a policy to (semantics T10).
+_bound_verdicts(policy_key) := [] if {
+	not kinds.is_bound(keys.type_of(policy_key))
+} else := [object.union({"ref": ref}, verdict(policy_key, ref)) | some ref in refs] if {
+	refs := policies.bound_refs(policy_key)
+	refs != []
+} else := [_invalid_verdict(policy_key, message)] if {
+	message := policy_problem(policy_key)
+} else := [{"ref": policies.object_ref(policy_key), "reason": "Accepted", "message": policies.refusal(policy_key).message}] if {
+	policies.is_copy(policy_key)
+} else := [{"ref": policies.object_ref(policy_key), "reason": "TargetNotFound", "message": sprintf("No %s binds it to %s", [
+	concat(" or ", sort({split(entry.type, "/")[1] |
+		some entry in kinds.of_policy(policy_key).boundBy
+		entry.of == keys.type_of(policy_key)
+	})),
+	concat(" or ", sort({sprintf("a %s", [target.kind]) | some target in kinds.of_policy(policy_key).targets})),
+])}]
 
 # A policy selects its targets by fields of its kind only, and each that it selects is accepted. Costs nothing of what
 # it selects: a policy for a whole mesh has as many targets as the cluster has workloads (semantics T8).

@@ -101,11 +101,11 @@ _merged(elements, rules) := elements if {
 # Every policy applies (strategy Additive; semantics C4): the list of their specs in the order of the kind, then of the
 # stack, and each item's policy by the item's JSON pointer.
 _listed_specs(attached) := {
-	"spec": [policies.facts(policy).spec | some policy in in_order],
-	"origins": {sprintf("/%d", [place]): policy | some place, policy in in_order},
+	"spec": [policies.spec_at(policy, target) | some [policy, target] in in_order],
+	"origins": {sprintf("/%d", [place]): policy | some place, [policy, _] in in_order},
 } if {
-	in_order := [policy |
-		some [_, _, policy] in sort([[object.get(policies.facts(entry.policy), "rank", []), place, entry.policy] |
+	in_order := [[policy, target] |
+		some [_, _, policy, target] in sort([[object.get(policies.facts(entry.policy), "rank", []), place, entry.policy, entry.target] |
 			some place, entry in _distinct_entries(attached)
 		])
 	]

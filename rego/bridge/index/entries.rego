@@ -24,6 +24,7 @@ entries_of(self, declared) := union({
 	{{"path": ["limited", type], "value": true} | declared.classes},
 	{{"path": ["oversized", key], "value": declared.oversized.message} | some key in declared.oversized.objects},
 	selection_entries(type, object.get(declared, "selectors", set())),
+	object.get(declared, "bound", set()),
 	_referrer_entries(self, object.get(declared, "targets", set())),
 }) if {
 	type := keys.type_of(self)
@@ -62,6 +63,13 @@ _referrer_entries(self, ends) := {{"path": ["referrers", namespace], "value": tr
 }
 
 _ends_by(pairs, side) := {end: sort({pair[1 - side] | some pair in pairs; pair[side] == end}) | some end in {pair[side] | some pair in pairs}}
+
+# The entries of an object that binds policies, by the keys of what it binds, of the targets, and of the kinds.
+binding_entries(bound, targets, policy_kinds) := union({
+	{{"path": ["bound", key], "value": true} | some key in bound},
+	{{"path": ["bindings", key], "value": true} | some key in targets},
+	{{"path": ["selecting", kind], "value": true} | some kind, _ in policy_kinds},
+})
 
 # The entries of a policy of a type for what it selects, `[namespace, type, text]`.
 selection_entries(type, selections) := {{"path": array.concat(["selectors"], selection), "value": true} | some selection in selections} | {{
@@ -130,6 +138,9 @@ policies_at(part, key) := {declarer | some declarer, _ in data.index[part][key]}
 	some declarer, _ in data.index[part][key]
 	not declarer in lookup.changed_keys
 } | object.get(_changed_entries, [part, key, ""], set())
+
+# Some object binds policies to targets. Computed once for a query, which avoids lookups if none does.
+has_bindings if some _ in data.index.bound
 
 # The bound that a replicated policy exceeds, as a message; undefined if it exceeds none. It is stored, because counting
 # the policy again in each query would cause the cost that bounds avoid.

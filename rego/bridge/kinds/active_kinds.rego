@@ -153,13 +153,29 @@ sets := data.kind_sets if {
 	not has_changes
 } else := sets_of(_all_kinds)
 
-# The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field, a
-# `preset` alone describes the `presets`. `virtual`: the targets of which every name exists.
+# The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field or are bound
+# to them, a `preset` alone describes the `presets`. `virtual`: the targets of which every name exists. `binding`: the
+# types of the objects that bind policies, each with the kinds of these. `served`: the types that the bridge replicates
+# for these kinds, without kinds of presets that the cluster does not have.
 sets_of(described) := {
 	"managed": {type: true | some type, kind in described; kind.mode == "Manage"},
 	"presets": {type: true | some type, kind in described; kind.preset},
-	"selecting": {type: true | some type, kind in described; kind.selectors},
+	"selecting": {type: true | some type, kind in described; some field in ["selectors", "boundBy"]; kind[field]},
 	"virtual": {type_of_target(target): true | some kind in described; some target in kind.targets; target.virtual},
+	"binding": {entry.type: kinds_bound |
+		some kind in described
+		some entry in kind.boundBy
+		kinds_bound := {other: true | some other, about in described; about.boundBy[_].type == entry.type}
+	},
+	"served": {type: true |
+		some policy_kind, kind in described
+		kind.layers != ["Preset"]
+		some type in array.flatten([
+			policy_kind,
+			[type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""],
+			[type_of_target(target) | kind.boundBy; some target in kind.targets],
+		])
+	},
 }
 
 # The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
@@ -167,6 +183,9 @@ sets_of(described) := {
 stamp(type) := get(type).by if {
 	levels.extensions == {}
 } else := concat(" ", [get(type).by, crypto.md5(json.marshal(levels.extensions))])
+
+# The inputs of the links of a type's objects that bind policies: the descriptions of the kinds of these.
+binding_stamp(type) := crypto.md5(concat(" ", sort([get(policy_kind).by | some policy_kind, _ in sets.binding[type]])))
 
 # The hash of a kind's description, with the bounds on policies.
 _description_hash(description) := crypto.md5(json.marshal([

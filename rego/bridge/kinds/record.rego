@@ -14,6 +14,7 @@ normal_form(type, spec) := object.union_n([
 	{"sameLevel": "OlderEstablished" | spec.defaultStrategy == "Additive"},
 	object.remove(spec, ["targets"]),
 	{"selectors": entries | entries := _selector_entries(spec.selectors)},
+	{"boundBy": entries | entries := _binding_entries(type, spec.boundBy)},
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths), _combines_wrappers(type, spec))},
 	{"schemaDefaults": given | given := _schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
 	{"targets": targets | targets := _targets(spec)},
@@ -93,7 +94,8 @@ traits(policy_kind) := get(policy_kind).traits
 # the policies above merge, and objects that no policy names are not effective targets (C1); `sourceless`: the effective
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
-# field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `objects`, `sections`:
+# field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
+# its policies to their targets (T10), `named`: its policies name their targets, `withheld`: fields of a policy may keep it without effect (T9); `objects`, `sections`:
 # the types whose objects, or all of whose sections, are its effective targets; `parts`: a policy may have a wrapper of
 # each direction; `doubtful`: answers may be incomplete; `marked`: for this reason, or because a route's rule may
 # have the fields of its policies, what is in effect may differ from the merge.
@@ -107,6 +109,9 @@ traits_of(kind) := {
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
+	"bound": "boundBy" in object.keys(kind),
+	"named": count(object.filter(kind, ["selectors", "boundBy"])) == 0,
+	"withheld": count(object.filter(kind, ["staged", "copies"])) > 0,
 	"doubtful": doubtful,
 	"marked": {doubtful, "shadowedBy" in object.keys(kind)} != {false},
 	"parts": [true | some place in kind.places; place.partners != {}] != [],
@@ -142,6 +147,8 @@ is_consumer_kind(policy_kind) := traits(policy_kind).consumers
 acts_at_targets(policy_kind) := traits(policy_kind).atTargets
 names_namespaces(policy_kind) := traits(policy_kind).namespaces
 has_selectors(policy_kind) := traits(policy_kind).selecting
+is_bound(policy_kind) := traits(policy_kind).bound
+needs_refs(policy_kind) := traits(policy_kind).named
 has_namespace_defaults(policy_kind) := traits(policy_kind).defaults
 
 # An Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target).
@@ -397,6 +404,34 @@ _selector_entries(entries) := [object.union_n([
 ]) |
 	some entry in entries
 ]
+
+# The `boundBy` of a kind, prepared for reading objects that bind: `{type, policies, targets, of, to, namespace…}`. `policies`
+# and `targets` are pointers, null for the object itself; a name there is one of the types `of` and `to`. `selects` is a
+# type, `within` a pointer into a policy, and `exclusions`, `restricted` and `overrides` change what an object binds.
+_binding_entries(policy_kind, entries) := [object.union_n([
+	{
+		"type": type_of_target(entry),
+		"policies": _segments_or_null(entry, "policies"),
+		"targets": _segments_or_null(entry, "targets"),
+		"of": _named_type(object.get(entry, "policiesKind", null), policy_kind),
+		"to": _named_type(object.get(entry, "targetsKind", null), ""),
+		"clusterScoped": object.get(entry, ["targetsKind", "scope"], "Namespaced") == "Cluster",
+		"overrides": [{"from": leaves.segments(one.from), "to": leaves.segments(one.to)} | some one in entry.overrides],
+	},
+	{"selects": type_of_target(entry.selects) | entry.selects},
+	{"within": leaves.segments(entry.within) | entry.within},
+	{"restricted": {"segments": leaves.segments(entry.restricted.path), "value": entry.restricted.value} | entry.restricted},
+	{"exclusions": {field: leaves.segments(pointer) | some field, pointer in entry.exclusions} | entry.exclusions},
+]) |
+	some entry in entries
+]
+
+_segments_or_null(entry, field) := leaves.segments(entry[field]) if {
+	true
+} else := null
+
+_named_type(null, type) := type
+_named_type(named, _) := type_of_target(named) if named != null
 
 # Policies of a kind in this namespace affect all namespaces (`rootNamespace`; semantics T8).
 is_root_namespace(policy_kind, namespace) if get(policy_kind).rootNamespace == namespace

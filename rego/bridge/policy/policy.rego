@@ -43,7 +43,7 @@ facts_of(obj) := _facts_unread(obj, _stanza_problem(obj)) if {
 
 # Of such a policy `links` gets only the fields that every object has (`link_fields`), so its facts depend on no others.
 _is_without_targets(obj) if {
-	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
+	kinds.needs_refs(keys.type(obj.apiVersion, obj.kind))
 	every field in index.target_fields {
 		object.get(obj, ["spec", field], null) == null
 	}
@@ -243,7 +243,7 @@ _stanza_problem(obj) := sprintf("spec.%s is not a list", [odd[0]]) if {
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
 	[ref | some ref in index.raw_refs(obj)] == []
 	not obj.spec.targetSelectors[0]
-	not kinds.has_selectors(keys.type(obj.apiVersion, obj.kind))
+	kinds.needs_refs(keys.type(obj.apiVersion, obj.kind))
 }
 
 # Each ref as in the policy, with its place there, `{place, raw}`, in order.

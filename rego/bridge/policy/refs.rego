@@ -15,9 +15,13 @@ named_refs(policy_key) := fact(policy_key, "refs") if {
 
 declared_refs(policy_key) := named_refs(policy_key) if {
 	not may_select(keys.type_of(policy_key))
-} else := array.concat(named_refs(policy_key), [ref |
-	some selector in selectors_of(policy_key)
-	some ref in selected_refs(selector.namespace, selector.type, selector.text)
+} else := array.flatten([
+	named_refs(policy_key),
+	[ref |
+		some selector in selectors_of(policy_key)
+		some ref in selected_refs(selector.namespace, selector.type, selector.text)
+	],
+	[ref | kinds.is_bound(keys.type_of(policy_key)); some ref in bound_refs(policy_key)],
 ])
 
 # The objects of a type that a selector selects in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
@@ -32,7 +36,9 @@ selected_refs(namespace, type, text) := [object.union(object_ref(key), {"anywher
 	})
 ]
 
-selected_ref(policy_key, object_key) := object_ref(object_key) if {
+selected_ref(policy_key, object_key) := bound_ref(object_key) if {
+	kinds.is_bound(keys.type_of(policy_key))
+} else := object_ref(object_key) if {
 	keys.parse(policy_key).namespace == keys.parse(object_key).namespace
 } else := object.union(object_ref(object_key), {"anywhere": true}) if {
 	keys.parse(object_key).namespace != "-"
@@ -81,6 +87,7 @@ _in_own_namespace(policy_key, object_key) if {
 _namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [keys.describe(ref.key)]) if {
 	target.namespace == "-"
 	own != "-"
+	not ref.anywhere
 	not kinds.is_root_namespace(keys.type_of(policy_key), own)
 	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
 } else := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, keys.describe(ref.key)]) if {

@@ -143,7 +143,7 @@ may_select(policy_kind) := policy_kind in selecting_kinds
 
 selecting_kinds := index.kinds_with("selecting") if {
 	lookup.has_no_changes
-} else := index.kinds_with("selecting") | {kind | some kind, _ in _changed_selections}
+} else := (index.kinds_with("selecting") | {kind | some kind, _ in _changed_selections}) | kinds_of_changed_bindings
 
 # The policies that select objects of a type in a namespace (`-` for cluster-scoped ones, or `any_namespace`), as
 # [policy, what it selects by], whatever they select.

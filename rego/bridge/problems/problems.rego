@@ -12,6 +12,7 @@ import data.bridge.lib.levels
 import data.bridge.lib.likeness
 import data.bridge.lookup
 import data.bridge.outcomes
+import data.bridge.policy as policies
 import data.bridge.status as reporting
 
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, an
@@ -57,6 +58,8 @@ _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 # that is not certain only that is reported, and nothing for a kind whose description is a guess.
 _fate(key, tallies) := set() if {
 	kinds.doubts_of(keys.type_of(key)) != []
+} else := set() if {
+	policies.is_copy(key)
 } else := {object.union(problem, {"enforcementAction": "warn"}) |
 	problem := _problem(key, key, "Incomplete", sprintf("Its outcome is not certain: %s", [concat("; ", reasons)]))
 } if {

@@ -81,6 +81,15 @@ _concerned_targets[kind] contains target if {
 	})
 }
 
+# Targets to which objects bind policies, or did.
+_concerned_targets[kind] contains target if {
+	_concerns_bindings
+	some [kind, target] in (policies.targets_bound_through({key | some key in input.keys}, _old_paths) | {[kind, object_key] |
+		some [binding, object_key] in _former_selections
+		some kind, _ in kinds.sets.binding[keys.type_of(binding)]
+	})
+}
+
 # A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because
 # authors may have thousands of such refs.
 _concerned_targets[kind] contains ref.key if {
@@ -157,7 +166,18 @@ _gateways_of("Namespace", namespace) := {gateway |
 	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
 }
 
-_changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)}
+_changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)} if {
+	not _concerns_bindings
+} else := {key |
+	some key in dependent_objects
+	kinds.of_policy(key)
+} | policies.policies_bound_through({key | some key in input.keys}, _old_paths)
+
+# Objects bind policies to targets, or did.
+_concerns_bindings if policies.has_bindings
+_concerns_bindings if {
+	some ["bound", _] in _old_paths
+}
 
 # The policies and PolicyKinds whose acceptance may differ: the changed policies, those that share a target with one, and
 # those with a changed target. PolicyKinds may conflict with each other.

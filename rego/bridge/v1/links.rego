@@ -33,9 +33,11 @@ links := queries.error("InvalidInput", "objects must be a list of objects with a
 # The declarations of an object of a known type, with its facts.
 _declared_by(type, obj) := {"facts": judging.facts(obj)} if {
 	type == judging.type
-} else := index.links_of_type(type, obj) if {
-	not kinds.get(type)
-} else := declaring.declared_by(type, obj)
+} else := declaring.declared_by(type, obj) if {
+	kinds.get(type)
+} else := object.union(index.links_of_type(type, obj), declaring.declared_bindings(type, obj)) if {
+	kinds.sets.binding[type]
+} else := index.links_of_type(type, obj)
 
 # METADATA
 # description: |
@@ -45,7 +47,14 @@ _declared_by(type, obj) := {"facts": judging.facts(obj)} if {
 # entrypoint: true
 link_fields := null if {
 	index.link_fields == null
-} else := array.flatten([index.link_fields, declaring.fields_of_facts, [{"type": type} | some type in sort({judging.type} | object.keys(kinds.sets.selecting))]])
+} else := array.flatten([index.link_fields, declaring.fields_of_facts, [{"type": type} |
+	some type in sort((({judging.type} | object.keys(kinds.sets.selecting)) | object.keys(kinds.sets.binding)))
+]])
+
+# METADATA
+# description: The types of the objects whose status is read, too.
+# entrypoint: true
+linking_statuses := declaring.binding_in_status
 
 # METADATA
 # description: |
@@ -62,10 +71,11 @@ link_shapes := null if {
 #   By type, `<group>/<Kind>`, the current inputs of its facts besides the object: the `by` that stored facts must have to
 #   count. A type whose facts depend only on the object, or that has no facts, is absent or has the stamp "".
 # entrypoint: true
-stamps := object.union(
+stamps := object.union_n([
 	{type: index.stamp | some type, level in levels.by_type; level.section in {"Listener", "Rule"}},
+	{type: kinds.binding_stamp(type) | some type, _ in kinds.sets.binding},
 	{kind: kinds.stamp(kind) | some kind in kinds.names},
-)
+])
 
 # METADATA
 # description: Those of `keys` whose stored facts differ from the facts of the stored object.
@@ -106,7 +116,7 @@ index_sizes := {part: _entries(part) | data.index[part]}
 _entries(part) := count([1 | _ = data.index[part][_][_][_][_]]) if part in {"children", "parents", "claims", "selectors"}
 _entries("served") := count([1 | _ = data.index.served[_][_][_][_][_]])
 _entries(part) := count([1 | _ = data.index[part][_][_][_]]) if part in {"attached", "own", "referrers"}
-_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"extended", "members", "limited", "oversized", "selecting", "targeted"}
+_entries(part) := count([1 | _ = data.index[part][_][_]]) if part in {"bindings", "bound", "extended", "members", "limited", "oversized", "selecting", "targeted"}
 
 # METADATA
 # description: |
