@@ -342,7 +342,8 @@ links[key] := entries if {
 }
 link_fields := ["/apiVersion", "/kind", "/metadata"]
 link_shapes := null
-kind_documents := {"kinds": {}, "kind_sets": {}}
+linking_statuses := []
+kind_documents := {"kinds": {}, "kind_sets": {"served": {}}}
 undescribed := {}
 stamps := {}
 """

@@ -14,8 +14,10 @@ verdicts(policy_key) := [_invalid_verdict(policy_key, message)] if {
 } else := found if {
 	namespace := keys.namespace(policy_key)
 	by_name := [_verdict_on(policy_key, namespace, ref) | some ref in policies.refs_with_places(policy_key)]
-	found := array.flatten([by_name, _selector_verdicts(policy_key), _bound_verdicts(policy_key)])
+	found := array.concat(by_name, _selector_verdicts(policy_key))
 	count(found) > 0
+} else := _bound_verdicts(policy_key) if {
+	kinds.is_bound(keys.type_of(policy_key))
 } else := [_invalid_verdict(policy_key, policy_problem(policy_key))]
 
 _verdict_on(policy_key, namespace, written_ref) := object.union({"ref": ref}, verdict(policy_key, ref)) if {
@@ -146,9 +148,7 @@ _verdicts_on_selectors(policy_key, all_selectors) := [verdict_on_one |
 ]
 
 # The verdicts on the objects that other objects bind a policy to (semantics T10).
-_bound_verdicts(policy_key) := [] if {
-	not kinds.is_bound(keys.type_of(policy_key))
-} else := [object.union({"ref": ref}, verdict(policy_key, ref)) | some ref in refs] if {
+_bound_verdicts(policy_key) := [object.union({"ref": ref}, verdict(policy_key, ref)) | some ref in refs] if {
 	refs := policies.bound_refs(policy_key)
 	refs != []
 } else := [_invalid_verdict(policy_key, message)] if {
