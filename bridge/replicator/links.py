@@ -47,7 +47,7 @@ class LinkFields:
 
     def select(self, obj: Object) -> msgspec.Raw:
         """Return this part of an object, as JSON, without its reports, which are often the larger part."""
-        reports = set() if _type_of(obj) in self.with_status else {"status"}
+        reports = set() if self.with_status and _type_of(obj) in self.with_status else {"status"}
         if self.fields is None:
             part = {name: value for name, value in obj.items() if name not in reports}
         elif self._is_whole(obj):
@@ -62,7 +62,7 @@ class LinkFields:
         return None if self._is_whole(obj) else self.shapes.find(key.type_id, declared)
 
     def _is_whole(self, obj: Object) -> bool:
-        if _type_of(obj) in self._whole_types:
+        if self._whole_types and _type_of(obj) in self._whole_types:
             return True
         return any(
             msgspec.json.encode(_decode_part(obj[name], decoder)) != b"{}"

@@ -62,3 +62,9 @@ def test_object_of_a_type_that_asks_for_it_is_read_whole() -> None:
     obj = resource("example.com/v1", "Limit", "a", spec={"deep": 1}, status={})
     assert msgspec.json.decode(LinkFields(fields).select(obj)) == {name: obj[name] for name in obj if name != "status"}
     assert "spec" not in msgspec.json.decode(LinkFields(fields).select({**obj, "kind": "Other"}))
+
+
+def test_the_status_of_a_type_that_declares_links_there_is_read() -> None:
+    listing = {"apiVersion": "acme.io/v1", "kind": "Listing", "metadata": {"name": "a"}, "status": {"found": ["b"]}}
+    reading = LinkFields(["/metadata/name", {"type": "acme.io/Listing"}], None, ["acme.io/Listing"])
+    assert msgspec.json.decode(reading.select(listing))["status"] == {"found": ["b"]}
