@@ -259,7 +259,7 @@ _is_excluded(path) if {
 # The policy itself selects the target, too.
 _is_within(path) if {
 	target := keys.parse(path[0])
-	labels_of_target := _labels_of(target.type, target.name, object.get(lookup.get(path[0]).metadata, "labels", {}))
+	labels_of_target := own_labels(target.type, target.name, object.get(lookup.get(path[0]).metadata, "labels", {}))
 	every pointer in {entry.within | some node in path; some entry in _ways_to_bind(keys.type_of(node)); entry.within} {
 		labels.selects(index.label_selector(object.get(lookup.get(path[count(path) - 1]), pointer, {})), labels_of_target)
 	}

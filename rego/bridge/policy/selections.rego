@@ -216,7 +216,7 @@ _is_left_out(selector, object_key) if {
 	not controller in controllers
 }
 
-_labels_for("Objects", object_key) := _labels_of(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {})) if {
+_labels_for("Objects", object_key) := own_labels(parts.type, parts.name, object.get(lookup.get(object_key).metadata, "labels", {})) if {
 	parts := keys.parse(object_key)
 }
 
@@ -271,7 +271,7 @@ _selects(text, labels_of_object) if labels.selects(_selector_of(text), labels_of
 _selector_of(text) := json.unmarshal(text)
 
 # The labels of an object of a type, with the labels that the API server adds.
-_labels_of(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
+own_labels(type, name, labels_in_metadata) := lookup.namespace_labels(name) if {
 	type == "core/Namespace"
 } else := labels_in_metadata if {
 	is_object(labels_in_metadata)
