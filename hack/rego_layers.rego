@@ -24,7 +24,7 @@ layers := [
 	{"bridge.request", "bridge.topology", "bridge.constraints", "bridge.expectations"},
 	{"bridge.problems"},
 	{"bridge.queries"},
-	{"bridge.admission", "bridge.views", "bridge.answers"},
+	{"bridge.admission", "bridge.views", "bridge.answers", "bridge.proxies"},
 	{"bridge.v1", "bridge.guardrails", "edge", "system", "checks"},
 	{"bridge.fleet"},
 ]

@@ -64,7 +64,7 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
             yield from _section(f"{title} ({len(problems):,})", _problems(problems, position))
     table = _around_differences(differences_table(answer.effective))
     if len(table.rows) > _OPEN:
-        yield from _section(f"Effective policies with differences ({len(answer.effective):,})", _table(table))
+        yield from _section(f"Effective policies with differences ({len(answer.effective):,})", markdown_table(table))
     elif table.rows:
         yield from ("Effective policies with differences:", "")
         yield from _diff(table)
@@ -142,7 +142,8 @@ def _problems(problems: Sequence[Mapping[str, Any]], position: Position) -> Iter
     return _rows(["Object", "Problem", "Message", "Where"], [row[:-1] for row in rows])
 
 
-def _table(table: Table) -> Iterator[str]:
+def markdown_table(table: Table) -> Iterator[str]:
+    """Yield the lines of a table in Markdown; a long one is cut, and says so."""
     return _rows([title.capitalize() for title in table.titles], table.rows)
 
 

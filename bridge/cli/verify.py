@@ -1,0 +1,207 @@
+"""`pbctl verify`: compare what proxies have with what is in effect."""
+
+from __future__ import annotations
+
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import urlsplit
+
+from bridge.cli.command import command, option
+from bridge.cli.notation import Entry, kind_text, names_text, path_text, value_text
+from bridge.cli.options import namespace_options, output_option, words
+from bridge.cli.output import print_document, print_error
+from bridge.cli.reading import STDIN, asked_for, read
+from bridge.cli.source import SOURCE
+from bridge.cli.table import Block, Table, filled, print_tables
+from bridge.model.keys import parse_key, segments_of
+from bridge.queries.names import CommandError, first_of, short_key
+
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+    from bridge.proxies.comparison import Comparison
+
+QUERIES = ("proxy_facts", "verified_targets", "verify", "kinds_in_force")  # that the command sends
+_DIFFERS, _NOTHING_COMPARED = 1, 2  # exit codes
+_TIMEOUT = 30  # seconds for a proxy to answer
+_NAMED = 3  # targets that a row lists
+
+
+@dataclass(frozen=True, slots=True)
+class _Dump:
+    """A dump at a path, a URL, or standard input."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        """Return its name in messages and answers."""
+        return "standard input" if self.path == STDIN else self.path
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open it. Raises CommandError if that fails."""
+        if self.path == STDIN:
+            yield sys.stdin.buffer
+            return
+        try:
+            if urlsplit(self.name).scheme in {"http", "https"}:
+                address = urlsplit(self.name)
+                url = self.name if address.path.strip("/") else f"{self.name.rstrip('/')}/config_dump"
+                with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - the scheme is checked
+                    yield answer
+            else:
+                with open(self.name, "rb") as file:  # noqa: PTH123 - a path as the user wrote it
+                    yield file
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise CommandError(f"cannot read {self.name}: the server answered {error.code} {error.reason}") from error
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
+            raise CommandError(f"cannot read {self.name}: {reason}") from error
+
+
+@command(
+    "Compare proxies with the effective policies",
+    words("[TARGET]...", "objects"),
+    option(
+        "--config-dump",
+        "dumps",
+        metavar="FILE|URL|-",
+        multiple=True,
+        required=True,
+        help="The configuration of a proxy: Envoy's /config_dump, or what egctl and istioctl print. Repeatable.",
+    ),
+    option("--all", "everything", is_flag=True, help="List verified fields and those that cannot be read too."),
+    option("--strict", is_flag=True, help="Exit with 1 also if a field cannot be read, or a proxy is not known."),
+    *namespace_options("The namespace of a TARGET without one."),
+    *SOURCE,
+    output_option("table", "wide", "json", "yaml", "github", "markdown"),
+)
+def verify(**options: Any) -> int:
+    """Compare what proxies have with the effective policies: is a policy that is accepted also applied?
+
+    Lists each field with its state: differs, missing in the proxy, stale (the proxy's configuration is older than the
+    policy), cannot be read, not known, or verified. Without TARGET or --all, verified fields and those that cannot be
+    read are only counted. A field is verified only if its value was compared.
+
+    Exits with 1 if a proxy differs, and with 2 if nothing could be compared. Values of secrets are never read.
+
+    Examples:
+        # A dump of Envoy Gateway's proxy
+        pbctl verify --config-dump dump.json --manifests deploy/
+        # A proxy behind kubectl port-forward, compared with the cluster
+        pbctl verify --config-dump http://localhost:19000
+        # Each field of one rule
+        pbctl verify httproute/cart#checkout -n shop --config-dump dump.json --manifests deploy/
+        # What egctl prints
+        egctl config envoy-proxy all -A -o json | pbctl verify --config-dump -
+    """
+    from bridge.proxies.dumps import DumpError
+
+    asked = asked_for(options)
+    dumps = [_Dump(name) for name in dict.fromkeys(asked.more["dumps"])]
+    if _Dump(STDIN) in dumps and STDIN in asked.source.manifests:
+        raise CommandError("--config-dump - and --manifests - cannot both read standard input")
+
+    async def ask(engine: Engine) -> Comparison:
+        from bridge.proxies.comparison import compare
+        from bridge.queries.asking import target_keys
+
+        targets = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else []
+        try:
+            return await compare(engine.opa, dumps, targets, everything=bool(targets) or asked.everything)
+        except DumpError as error:
+            raise CommandError(str(error)) from error
+
+    found, code = read(asked.source, ask, queries=QUERIES)
+    for warning in found.warnings:
+        print_error(f"warning: {warning}")
+    _print(asked.output, found)
+    if not found.counts.get("verified") and not found.fails:
+        print_error("error: nothing was compared: no dump has a target of these objects that the rules can read")
+        return _NOTHING_COMPARED
+    uncertain = asked.more["strict"] and any(found.counts.get(state) for state in ("cannot be read", "not known"))
+    return code or (_DIFFERS if found.fails or uncertain else 0)
+
+
+def _print(output: str, found: Comparison) -> None:
+    match output:
+        case "json" | "yaml":
+            print_document(output, {"counts": found.counts, "proxies": found.proxies, "rows": found.rows})
+        case "github":
+            from bridge.cli.reports import workflow_command
+
+            for row in found.rows:
+                if row["state"] != "verified":
+                    level = "error" if row["state"] in found.wrong else "warning"
+                    title = f"{short_key(parse_key(row['target']))}: {row['state']}"
+                    print(workflow_command(level, _sentence(row), title=title))
+            print(workflow_command("notice", summary(found), title="Policy Bridge"))
+        case "markdown":
+            from bridge.cli.reports import MARKER, markdown_table
+
+            verdict = "❌ Proxies differ from the effective policies" if found.fails else "✅ No difference was found"
+            print("\n".join((MARKER, f"### Policy Bridge: {verdict}", "", summary(found), "")))
+            if found.rows:
+                print("\n".join(markdown_table(verdict_table(found.rows, wide=False))))
+        case _:
+            print_tables(filled([*verdict_tables(found, wide=output == "wide")]))
+
+
+def verdict_tables(found: Comparison, *, wide: bool) -> Sequence[Block]:
+    """Return the table of verdicts and a summary."""
+    return [verdict_table(found.rows, wide=wide), summary(found)]
+
+
+def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
+    """Return a row for each field; targets at which it has the same verdict share one."""
+    alike: dict[tuple[str, ...], dict[str, None]] = {}
+    several = len({row["proxy"] for row in rows if row["proxy"]}) > 1
+    for row in rows:
+        key = parse_key(row["target"])
+        cells = (
+            path_text(row["path"], key, wide=wide),
+            f"{kind_text(row['policyKind'], wide=wide)} {'.'.join(segments_of(row['field'])) if row['field'].startswith('/') else row['field']}".strip(),
+            _expected(row),
+            _actual(row) + (f" ({row['proxy']})" if several or wide else ""),
+            row["state"],
+            row["message"],
+        )
+        alike.setdefault(cells, {})[short_key(key)] = None
+    table = Table(["TARGET", "VIA", "FIELD", "EXPECTED (FROM)", "PROXY", "STATE", "WHY"])
+    for (via, *cells), targets in alike.items():
+        named = first_of(list(targets), len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
+        table.rows.append([named, via, *cells])
+    return table.without_empty("WHY")
+
+
+def _expected(row: Entry) -> str:
+    if row["field"] == "(policy)":
+        return names_text(row["expected"]) if row["expected"] else "none"
+    text = "-" if row["expected"] is None else value_text(row["expected"])
+    return f"{text} ({names_text(row['policies'])})" if row["policies"] else text
+
+
+def _actual(row: Entry) -> str:
+    if row["field"] == "(policy)":
+        return names_text(row["actual"]) if row["actual"] else "none"
+    return "-" if row["actual"] is None else value_text(row["actual"])
+
+
+def _sentence(row: Entry) -> str:
+    kind = kind_text(row["policyKind"], wide=False)
+    field = ".".join(segments_of(row["field"])) if row["field"].startswith("/") else row["field"]
+    why = f": {row['message']}" if row["message"] else ""
+    return f"{kind} {field}: expected {_expected(row)}, the proxy has {_actual(row)}{why}"
+
+
+def summary(found: Comparison) -> str:
+    """Return one line with the number of fields by state."""
+    counts = ", ".join(f"{number:,} {state}" for state, number in found.counts.items()) or "nothing to compare"
+    proxies = f"{len(found.proxies):,} {'proxy' if len(found.proxies) == 1 else 'proxies'}"
+    return f"Fields compared with {proxies}: {counts}."

@@ -1,0 +1,1 @@
+"""Configuration and access logs of proxies: read in bounded memory, compared by OPA with what is in effect."""

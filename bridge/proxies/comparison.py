@@ -1,0 +1,159 @@
+"""Comparison of proxies with what is in effect: parts of dumps go to OPA as facts, facts by target as verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+
+from bridge.model.keys import Key
+from bridge.opa.batches import batches
+from bridge.opa.client import Opa
+from bridge.proxies.dumps import Dump, read_parts
+
+_PARTS, _TARGETS = 1_000, 1_000  # of a query
+Entry = dict[str, Any]
+
+
+class Input(Protocol):
+    """A dump that can be opened."""
+
+    name: str
+
+    def open(self) -> AbstractContextManager[BinaryIO]:
+        """Return its bytes."""
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Rows of verdicts, and the number of all by their state; `proxies` are those of the dumps, with their vendors."""
+
+    rows: list[Entry] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    wrong: Sequence[str] = ()  # the states that are differences
+    proxies: dict[str, Entry] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def fails(self) -> bool:
+        """Return whether a proxy differs from what is in effect."""
+        return any(self.counts.get(state) for state in self.wrong)
+
+
+class Facts:
+    """Facts of dumps: by their targets, and by the keys that other facts refer to."""
+
+    def __init__(self) -> None:
+        self.by_target: dict[str, list[Entry]] = defaultdict(list)
+        self.by_key: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        self.proxies: dict[str, Entry] = {}
+        self.covered: dict[str, list[str]] = defaultdict(list)  # proxies by Gateways
+
+    def add(self, fact: Entry) -> None:
+        """Keep a fact of `proxy_facts`."""
+        proxy = self.proxies.setdefault(fact["proxy"], {"vendors": [], "covers": [], "sections": []})
+        if fact["vendor"] not in proxy["vendors"]:
+            proxy["vendors"].append(fact["vendor"])
+        if (covered := fact.get("covers")) and covered not in proxy["covers"]:
+            proxy["covers"].append(covered)
+            self.covered[covered].append(fact["proxy"])
+        if "target" in fact:
+            self.by_target[fact["target"]].append(fact)
+        if "key" in fact:
+            self.by_key[fact["proxy"], fact["key"]].append(fact)
+
+    def of(self, targets: Iterable[str]) -> Entry:
+        """Return the input of `verify` for targets: `found`, and `families`, each of which many targets may share.
+
+        A family is a fact with those that it refers to, without what identifies them.
+        """
+        families: dict[bytes, int] = {}
+        found: dict[str, list[Entry]] = {}
+        for target in targets:
+            for fact in self.by_target.get(target, ()):
+                number = families.setdefault(msgspec.json.encode(self._family(fact)), len(families))
+                found.setdefault(target, []).append({"proxy": fact["proxy"], "via": self._via(fact), "family": number})
+        return {"found": found, "families": [msgspec.Raw(one) for one in families]}
+
+    def _referred(self, fact: Entry, keys: Iterable[str]) -> Iterator[Entry]:
+        for key in keys:
+            yield from self.by_key.get((fact["proxy"], key), ())
+
+    def _via(self, fact: Entry) -> str:
+        """Return the listener at which a fact is: its own, or that of what it is within."""
+        via: str = fact.get("via") or next(
+            (one["via"] for one in self._referred(fact, fact.get("within", ())) if "via" in one), ""
+        )
+        return via
+
+    def _family(self, fact: Entry) -> Entry:
+        refers = fact.get("refers", ())
+        values = [one["values"] for one in (fact, *self._referred(fact, refers)) if one.get("values")]
+        has_listeners = "listeners" in self.proxies[fact["proxy"]]["sections"]
+        lost = "missing" if has_listeners else "unknown"
+        return {
+            "names": fact.get("names", {}),
+            "values": values if fact.get("values") else [{}, *values],
+            "lacks": any((fact["proxy"], key) not in self.by_key for key in refers),
+            "requires": {
+                kind: {
+                    part: "there" if all((fact["proxy"], key) in self.by_key for key in keys) else lost
+                    for part, keys in parts.items()
+                }
+                for kind, parts in fact.get("requires", {}).items()
+            },
+            "updated": min(
+                (one["updated"] for one in self._referred(fact, (*fact.get("within", ()), *refers)) if one.get("updated")),
+                default="",
+            ),
+        }
+
+
+async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str]]:
+    """Return the facts of dumps, and warnings. Raises DumpError for one that cannot be read as a whole."""
+    facts, warnings = Facts(), list[str]()
+    for one in inputs:
+        dump = Dump(one.name)
+        with one.open() as stream:
+            parts = read_parts(stream, dump)
+            while batch := [part.document() for part in islice(parts, _PARTS)]:
+                for fact in await opa.query("proxy_facts", {"resources": batch}):
+                    facts.add(fact)
+        for proxy, sections in dump.sections.items():
+            about = facts.proxies.setdefault(proxy, {"vendors": [], "covers": [], "sections": []})
+            about["sections"] = sorted(sections)
+        warnings += dump.warnings
+    for proxy, about in facts.proxies.items():
+        if not about["covers"]:
+            warnings.append(f"{proxy}: no rules know the configuration of this proxy, so nothing of it is verified")
+    return facts, warnings
+
+
+async def compare(
+    opa: Opa, inputs: Sequence[Input], targets: Sequence[Key] = (), *, everything: bool = False
+) -> Comparison:
+    """Compare dumps with what is in effect at targets and below them; by default at all effective targets.
+
+    Without `everything`, the rows are only those with differences, or that are not known. Raises DumpError for a dump
+    that cannot be read.
+    """
+    facts, warnings = await read_facts(opa, inputs)
+    found = Comparison(proxies=facts.proxies, warnings=warnings)
+    nodes = await opa.query("verified_targets", {"targets": [str(key) for key in targets]} if targets else {})
+    wanted = list(nodes) if targets else sorted({*nodes, *facts.by_target})
+    counted: Counter[str] = Counter()
+    for batch in batches(wanted, _TARGETS):
+        query_input = {"targets": batch, "proxies": facts.proxies, "covered": facts.covered, **facts.of(batch)}
+        query_input["everything"] = everything
+        answer = await opa.query("verify", query_input)
+        counted.update(answer["counts"])
+        found.rows += answer["rows"]
+        found.wrong = answer["differences"]
+    found.counts = dict(sorted(counted.items()))
+    found.rows.sort(key=lambda row: (row["target"], row["path"], row["policyKind"], row["proxy"], row["field"]))
+    return found

@@ -1,0 +1,478 @@
+# METADATA
+# title: Envoy Gateway's proxies
+# description: |
+#   Facts from the configuration that Envoy Gateway makes. Its virtual hosts and routes name their objects in the metadata
+#   `envoy-gateway`; routes name their BackendTrafficPolicy there too, and filters of routes name other policies.
+package bridge.proxies.envoy_gateway
+
+import data.bridge.lib.keys
+
+_btp := "gateway.envoyproxy.io/BackendTrafficPolicy"
+_sp := "gateway.envoyproxy.io/SecurityPolicy"
+_eep := "gateway.envoyproxy.io/EnvoyExtensionPolicy"
+_ctp := "gateway.envoyproxy.io/ClientTrafficPolicy"
+
+# METADATA
+# description: The vendor; see `docs/reference/proxies.md` for the form of `vendor` and `facts`.
+vendor := {
+	"name": "Envoy Gateway",
+	"targets": [concat("/", [keys.gateway_api, kind]) | some kind in ["Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"]],
+	"fields": _fields,
+}
+
+_duration := {"form": "Duration"}
+_number := {"form": "Number"}
+_value := {"form": "Value"}
+_set := {"form": "Set"}
+_present := {"form": "Present"}
+
+_fields := {
+	_btp: {
+		"/timeout/http/requestTimeout": _duration,
+		"/timeout/http/streamIdleTimeout": _duration,
+		"/timeout/http/maxStreamDuration": _duration,
+		"/timeout/http/connectionIdleTimeout": _duration,
+		"/timeout/http/maxConnectionDuration": _duration,
+		"/timeout/tcp/connectTimeout": _duration,
+		"/retry/numRetries": _number,
+		"/retry/perRetry/timeout": _duration,
+		"/retry/perRetry/backOff/baseInterval": _duration,
+		"/retry/perRetry/backOff/maxInterval": _duration,
+		"/retry/retryOn/triggers": _set,
+		"/retry/retryOn/httpStatusCodes": _set,
+		"/circuitBreaker/maxConnections": _number,
+		"/circuitBreaker/maxPendingRequests": _number,
+		"/circuitBreaker/maxParallelRequests": _number,
+		"/circuitBreaker/maxParallelRetries": _number,
+		"/circuitBreaker/maxRequestsPerConnection": _number,
+		"/httpUpgrade": {"form": "ItemsInAnyOrder", "fields": ["type"]},
+		"/rateLimit/type": _value,
+		"/rateLimit/local/rules": {"form": "ItemsInAnyOrder", "fields": ["limit"]},
+		"/rateLimit/local": _present,
+		"/rateLimit/global": _present,
+		"/faultInjection": _present,
+		"/requestBuffer": _present,
+	},
+	_sp: {
+		"/cors": _present,
+		"/cors/allowOrigins": _set,
+		"/cors/allowMethods": _set,
+		"/cors/allowHeaders": _set,
+		"/cors/exposeHeaders": _set,
+		"/cors/maxAge": _duration,
+		"/cors/allowCredentials": _value,
+		"/jwt": _present,
+		"/jwt/providers": {"form": "Items", "fields": ["name", "issuer", "audiences"]},
+		"/extAuth": _present,
+		"/extAuth/failOpen": _value,
+		"/extAuth/http/path": _value,
+		"/authorization": _present,
+		"/authorization/defaultAction": _value,
+		"/authorization/rules": {"form": "Items", "fields": ["name", "action"]},
+		"/basicAuth": _present,
+		"/apiKeyAuth": _present,
+		"/oidc": _present,
+	},
+	_eep: {
+		"/lua": {"form": "Items", "fields": ["type", "inline"]},
+		"/extProc": _present,
+		"/wasm": _present,
+	},
+	_ctp: {
+		"/timeout/http/requestReceivedTimeout": _duration,
+		"/timeout/http/idleTimeout": _duration,
+		"/timeout/http/streamIdleTimeout": _duration,
+		"/connection/connectionLimit/value": _number,
+		"/connection/bufferLimit": {"form": "Quantity"},
+		"/http2/maxConcurrentStreams": _number,
+		"/tls/minVersion": _value,
+		"/tls/maxVersion": _value,
+		"/tls/ciphers": {"form": "List"},
+		"/tls/alpnProtocols": {"form": "List"},
+	},
+}
+
+# Nodes that the metadata of a resource names.
+_nodes(config) := [node |
+	some one in config.metadata.filterMetadata["envoy-gateway"].resources
+	node := _node(one, object.get(one, "sectionName", _place(config)))
+]
+
+_node(one, section) := key if {
+	section == ""
+	key := keys.format(keys.gateway_api, one.kind, one.namespace, one.name)
+} else := keys.section(keys.format(keys.gateway_api, one.kind, one.namespace, one.name), section)
+
+# The place of a rule without a name, from the name of its route.
+_place(config) := sprintf("[%s]", [found[1]]) if {
+	[found] := regex.find_all_string_submatch_n(`^[a-z]+/[^/]+/[^/]+/rule/([0-9]+)/match/`, config.name, 1)
+} else := ""
+
+# The listener of a configuration of routes, `<namespace>/<Gateway>/<listener>`.
+_listener(name) := keys.section(keys.format(keys.gateway_api, "Gateway", parts[0], parts[1]), parts[2]) if {
+	parts := split(name, "/")
+	count(parts) == 3
+}
+
+_vhost_key(resource) := sprintf("virtual host %s %s", [resource.routeConfig, resource.virtualHost])
+_manager_key(name) := sprintf("connection manager %s", [name])
+_filter_key(manager, filter) := sprintf("filter %s %s", [manager, filter])
+_cluster_key(name) := sprintf("cluster %s", [name])
+_requirement_key(manager, name) := sprintf("requirement %s %s", [manager, name])
+_routes_key(name) := sprintf("routes %s", [name])
+
+# Virtual hosts: the listener at which their routes are, which is itself a target.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _vhost_key({"routeConfig": resource.routeConfig, "virtualHost": resource.config.name}),
+	"target": node,
+	"via": node,
+	"covers": keys.object_of(node),
+	"refers": [_manager_key(resource.routeConfig)],
+} if {
+	some resource in input.resources
+	resource.type == "virtualHost"
+	some node in _nodes(resource.config)
+}
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _routes_key(resource.config.name),
+	"updated": object.get(resource, "updated", ""),
+} if {
+	some resource in input.resources
+	resource.type == "routes"
+	_listener(resource.config.name)
+}
+
+# Routes.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"name": route.name,
+	"target": node,
+	"within": [_vhost_key(resource), _routes_key(resource.routeConfig)],
+	"refers": array.flatten([
+		_clusters(route),
+		[_filter_key(resource.routeConfig, name) | some name in filters.names],
+		[_requirement_key(resource.routeConfig, name) | some name in filters.requirements],
+	]),
+	"requires": {kind: {part: [_filter_key(resource.routeConfig, name) | some name in names] | some part, names in parts} |
+		some kind, parts in filters.required
+	},
+	"names": object.union(filters.policies, {_btp: [_key_of(one) |
+		some one in route.metadata.filterMetadata["envoy-gateway"].policies
+		one.kind == "BackendTrafficPolicy"
+	]}),
+	"values": object.union(filters.values, {_btp: object.union(filters.values[_btp], _of_route(route))}),
+} if {
+	some resource in input.resources
+	resource.type == "route"
+	route := resource.config
+	some node in _nodes(route)
+	filters := _of_filters(object.get(route, "typedPerFilterConfig", {}))
+}
+
+# What the filters of a route say, a function of their configuration only, which many routes share.
+_of_filters(configs) := {
+	"names": object.keys(active),
+	"requirements": [one.config.requirementName | some one in filters.jwt_authn],
+	"required": {kind: {part: [one.name | some one in filters[type]] | some part, type in parts} | some kind, parts in _parts},
+	"policies": _named_by_filters(active),
+	"values": {
+		_btp: object.union_n([_present_parts(filters, _btp), _of_local_limit(filters), _of_limits(filters)]),
+		_sp: object.union_n([_present_parts(filters, _sp), _of_cors(filters), _of_authorization(filters)]),
+		_eep: object.union(_present_parts(filters, _eep), {"/lua": []}), # their code is in the listener's filters
+	},
+} if {
+	active := {name: config | some name, config in configs; not config.disabled}
+	filters := _by_type(active)
+}
+
+_clusters(route) := [_cluster_key(route.route.cluster)] if {
+	route.route.cluster
+} else := [_cluster_key(one.name) | some one in route.route.weightedClusters.clusters]
+
+# Filters by their types, `ext_authz` of `envoy.filters.http.ext_authz/securitypolicy/shop/checks`.
+_by_type(active) := {type: [{"name": name, "config": config} | some name, config in active; _type(name) == type] |
+	some found, _ in active
+	type := _type(found)
+}
+
+_type(name) := split(trim_prefix(name, "envoy.filters.http."), "/")[0]
+
+# Parts of policies, and the types of the filters that do them, without which they have no effect.
+_parts := {
+	_sp: {
+		"/cors": "cors",
+		"/jwt": "jwt_authn",
+		"/extAuth": "ext_authz",
+		"/authorization": "rbac",
+		"/basicAuth": "basic_auth",
+		"/apiKeyAuth": "api_key_auth",
+		"/oidc": "oauth2",
+	},
+	_btp: {
+		"/rateLimit/local": "local_ratelimit",
+		"/rateLimit/global": "ratelimit",
+		"/faultInjection": "fault",
+		"/requestBuffer": "buffer",
+	},
+	_eep: {"/lua": "lua", "/extProc": "ext_proc", "/wasm": "wasm"},
+}
+
+_key_of(one) := keys.format("gateway.envoyproxy.io", one.kind, one.namespace, one.name)
+
+# A filter that needs no configuration of its own in the listener does not name its policy.
+_named_by_filters(active) := {kind: [policy | some [policy, other] in found; other == kind] | some [_, kind] in found} if {
+	found := {[concat("/", [kind, parts[2], parts[3]]), kind] |
+		some name, _ in active
+		parts := split(name, "/")
+		count(parts) > 3
+		kind := {"securitypolicy": _sp, "envoyextensionpolicy": _eep}[parts[1]]
+	}
+}
+
+_present_parts(filters, kind) := {part: value |
+	some part, type in _parts[kind]
+	part != "/lua"
+	value := _or_null({true | filters[type]})
+}
+
+_or_null(found) := [value | some value in found][0] if {
+	count(found) == 1
+} else := null
+
+# Only routes to backends have these; others answer by themselves.
+_of_route(route) := {
+	"/timeout/http/requestTimeout": object.get(route.route, "timeout", null),
+	"/timeout/http/streamIdleTimeout": object.get(route.route, "idleTimeout", null),
+	"/timeout/http/maxStreamDuration": object.get(route.route, ["maxStreamDuration", "maxStreamDuration"], null),
+	"/httpUpgrade": [{"type": one.upgradeType} | some one in route.route.upgradeConfigs; not one.enabled == false],
+	"/retry/numRetries": object.get(policy, "numRetries", null),
+	"/retry/perRetry/timeout": object.get(policy, "perTryTimeout", null),
+	"/retry/perRetry/backOff/baseInterval": object.get(policy, ["retryBackOff", "baseInterval"], null),
+	"/retry/perRetry/backOff/maxInterval": object.get(policy, ["retryBackOff", "maxInterval"], null),
+	"/retry/retryOn/triggers": [trigger | some trigger in split(object.get(policy, "retryOn", ""), ","); trigger != ""],
+	"/retry/retryOn/httpStatusCodes": object.get(policy, "retriableStatusCodes", []),
+} if {
+	policy := object.get(route.route, "retryPolicy", {})
+} else := {}
+
+_of_limits(filters) := {"/rateLimit/type": type} if {
+	[type] := [type | some name, type in {"local_ratelimit": "Local", "ratelimit": "Global"}; filters[name]]
+} else := {}
+
+# Limits that a proxy counts itself. A limit that is not enforced for all requests is none.
+_of_local_limit(filters) := {"/rateLimit/local/rules": null} if {
+	not filters.local_ratelimit
+} else := {"/rateLimit/local/rules": [{"limit": limit} | some bucket in _buckets(config); limit := _limit(bucket)]} if {
+	[{"config": config}] := [{"config": one.config} | some one in filters.local_ratelimit]
+	every part in ["filterEnabled", "filterEnforced"] {
+		config[part].defaultValue.numerator == 100
+		object.get(config[part].defaultValue, "denominator", "HUNDRED") == "HUNDRED"
+	}
+	every bucket in _buckets(config) {
+		_limit(bucket)
+	}
+} else := {"/rateLimit/local/rules": null}
+
+# Without a limit for all requests, the filter has a bucket that no request empties.
+_buckets(config) := [bucket |
+	some bucket in array.concat([config.tokenBucket | config.tokenBucket], [one.tokenBucket | some one in config.descriptors])
+	bucket.maxTokens < 4294967295
+]
+
+_limit(bucket) := {"requests": bucket.maxTokens, "unit": _units[bucket.fillInterval]} if {
+	object.get(bucket, "tokensPerFill", 1) == bucket.maxTokens
+}
+
+_units := {"1s": "Second", "60s": "Minute", "3600s": "Hour", "86400s": "Day", "2592000s": "Month", "31536000s": "Year"}
+
+_of_cors(filters) := {
+	"/cors/allowOrigins": [_origin(one) | some one in config.allowOriginStringMatch],
+	"/cors/allowMethods": _texts(config, "allowMethods"),
+	"/cors/allowHeaders": _texts(config, "allowHeaders"),
+	"/cors/exposeHeaders": _texts(config, "exposeHeaders"),
+	"/cors/maxAge": _seconds(object.get(config, "maxAge", null)),
+	"/cors/allowCredentials": object.get(config, "allowCredentials", false),
+} if {
+	[{"config": config}] := [{"config": one.config} | some one in filters.cors]
+	not config.filterEnabled
+	not config.shadowEnabled
+} else := {}
+
+_texts(config, field) := [trim_space(text) | some text in split(object.get(config, field, ""), ","); trim_space(text) != ""]
+
+_seconds(null) := null
+_seconds(text) := sprintf("%vs", [text]) if text != null
+
+# Envoy Gateway writes `*` as `.*`, and quotes the rest.
+_origin(one) := one.exact if {
+	one.exact
+} else := text if {
+	text := replace(replace(one.safeRegex.regex, `\.`, "."), ".*", "*")
+	replace(replace(text, ".", `\.`), "*", ".*") == one.safeRegex.regex
+} else := one
+
+_of_authorization(filters) := {
+	"/authorization/defaultAction": _action(config.rbac.matcher.onNoMatch.action),
+	"/authorization/rules": [{"name": one.onMatch.action.name, "action": _action(one.onMatch.action)} |
+		some one in object.get(config.rbac.matcher, ["matcherList", "matchers"], [])
+	],
+} if {
+	[{"config": config}] := [{"config": one.config} | some one in filters.rbac]
+} else := {}
+
+# An action without a field is ALLOW, the first of its values.
+_action(action) := {"ALLOW": "Allow", "DENY": "Deny"}[object.get(action.typedConfig, "action", "ALLOW")]
+
+# Filters of listeners, which routes need and refer to.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _filter_key(_routes_of(manager), filter.name),
+	"values": _of_filter(filter),
+} if {
+	some resource in input.resources
+	resource.type == "listener"
+	some [_, manager] in _managers(resource.config)
+	some filter in manager.httpFilters
+	_listener(_routes_of(manager))
+}
+
+_of_filter(filter) := {_sp: {
+	"/extAuth/failOpen": object.get(filter.typedConfig, "failureModeAllow", false),
+	"/extAuth/http/path": object.get(filter.typedConfig, ["httpService", "pathPrefix"], null),
+}} if {
+	_type(filter.name) == "ext_authz"
+} else := {_eep: {"/lua": [{"type": "Inline", "inline": code}]}} if {
+	_type(filter.name) == "lua"
+	code := filter.typedConfig.defaultSourceCode.inlineString
+} else := {}
+
+_routes_of(manager) := object.get(manager, ["rds", "routeConfigName"], object.get(manager, ["routeConfig", "name"], ""))
+
+_chains(listener) := array.concat(
+	object.get(listener, "filterChains", []),
+	[listener.defaultFilterChain | listener.defaultFilterChain],
+)
+
+_managers(listener) := [[chain, filter.typedConfig] |
+	some chain in _chains(listener)
+	some filter in chain.filters
+	endswith(filter.typedConfig["@type"], ".HttpConnectionManager")
+]
+
+# Connection managers, by the name of their routes. Listeners for HTTP at one port share one.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _manager_key(_routes_of(manager)),
+	"updated": object.get(resource, "updated", ""),
+	"values": {_ctp: object.union_n([_of_manager(manager), _of_listener(listener, chain), _of_tls(chain)])},
+} if {
+	some resource in input.resources
+	resource.type == "listener"
+	listener := resource.config
+	some [chain, manager] in _managers(listener)
+	_listener(_routes_of(manager))
+}
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"target": node,
+	"via": node,
+	"covers": keys.object_of(node),
+	"refers": [_manager_key(_routes_of(manager))],
+} if {
+	some resource in input.resources
+	resource.type == "listener"
+	some [_, manager] in _managers(resource.config)
+	node := _listener(_routes_of(manager))
+}
+
+_of_manager(manager) := {
+	"/timeout/http/requestReceivedTimeout": object.get(manager, "requestTimeout", null),
+	"/timeout/http/idleTimeout": object.get(manager, ["commonHttpProtocolOptions", "idleTimeout"], null),
+	"/timeout/http/streamIdleTimeout": object.get(manager, "streamIdleTimeout", null),
+	"/http2/maxConcurrentStreams": object.get(manager, ["http2ProtocolOptions", "maxConcurrentStreams"], null),
+}
+
+_of_listener(listener, chain) := {
+	"/connection/bufferLimit": object.get(listener, "perConnectionBufferLimitBytes", null),
+	"/connection/connectionLimit/value": _or_null({to_number(filter.typedConfig.maxConnections) |
+		some filter in chain.filters
+		endswith(filter.typedConfig["@type"], ".ConnectionLimit")
+	}),
+}
+
+_of_tls(chain) := {
+	"/tls/minVersion": object.get(_tls_versions, object.get(context, ["tlsParams", "tlsMinimumProtocolVersion"], null), null),
+	"/tls/maxVersion": object.get(_tls_versions, object.get(context, ["tlsParams", "tlsMaximumProtocolVersion"], null), null),
+	"/tls/ciphers": object.get(context, ["tlsParams", "cipherSuites"], null),
+	"/tls/alpnProtocols": object.get(context, "alpnProtocols", null),
+} if {
+	context := chain.transportSocket.typedConfig.commonTlsContext
+} else := {}
+
+_tls_versions := {"TLS_AUTO": "Auto", "TLSv1_0": "1.0", "TLSv1_1": "1.1", "TLSv1_2": "1.2", "TLSv1_3": "1.3"}
+
+# Clusters.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _cluster_key(resource.config.name),
+	"updated": object.get(resource, "updated", ""),
+	"values": {_btp: _of_cluster(resource.config)},
+} if {
+	some resource in input.resources
+	resource.type == "cluster"
+	resource.config.metadata.filterMetadata["envoy-gateway"]
+}
+
+_of_cluster(cluster) := {
+	"/timeout/tcp/connectTimeout": object.get(cluster, "connectTimeout", null),
+	"/timeout/http/connectionIdleTimeout": object.get(options, "idleTimeout", null),
+	"/timeout/http/maxConnectionDuration": object.get(options, "maxConnectionDuration", null),
+	"/circuitBreaker/maxRequestsPerConnection": object.get(options, "maxRequestsPerConnection", null),
+	"/circuitBreaker/maxConnections": object.get(thresholds, "maxConnections", null),
+	"/circuitBreaker/maxPendingRequests": object.get(thresholds, "maxPendingRequests", null),
+	"/circuitBreaker/maxParallelRequests": object.get(thresholds, "maxRequests", null),
+	"/circuitBreaker/maxParallelRetries": object.get(thresholds, "maxRetries", null),
+} if {
+	options := object.get(cluster, ["typedExtensionProtocolOptions", "envoy.extensions.upstreams.http.v3.HttpProtocolOptions", "commonHttpProtocolOptions"], {})
+	thresholds := _or_empty([one | some one in object.get(cluster, ["circuitBreakers", "thresholds"], []); object.get(one, "priority", "DEFAULT") == "DEFAULT"])
+}
+
+_or_empty([one]) := one
+_or_empty(other) := {} if count(other) != 1
+
+# Providers of JWTs: what a route's requirement names in its listener's filter.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _requirement_key(_routes_of(manager), name),
+	"values": {_sp: {"/jwt/providers": [_provider(filter.typedConfig.providers[provider]) | some provider in _providers(requirement)]}},
+} if {
+	some resource in input.resources
+	resource.type == "listener"
+	some [_, manager] in _managers(resource.config)
+	some filter in manager.httpFilters
+	some name, requirement in filter.typedConfig.requirementMap
+	_listener(_routes_of(manager))
+}
+
+_providers(requirement) := {requirement.providerName} if {
+	requirement.providerName
+} else := {one.providerName | some one in requirement.requiresAny.requirements; one.providerName}
+
+# Envoy Gateway names a provider with a hash, and the metadata for its claims as the policy does.
+_provider(config) := {
+	"name": object.get(config, "payloadInMetadata", null),
+	"issuer": object.get(config, "issuer", null),
+	"audiences": object.get(config, "audiences", null),
+}

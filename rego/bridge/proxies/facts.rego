@@ -1,0 +1,26 @@
+package bridge.proxies
+
+import data.bridge.hierarchy
+import data.bridge.proxies.envoy_gateway
+
+described contains envoy_gateway.vendor
+
+described contains about if {
+	some name
+	about := data.bridge.extensions.proxies[name].vendor
+}
+
+_read contains fact if some fact in envoy_gateway.facts
+
+_read contains fact if {
+	some name
+	some fact in data.bridge.extensions.proxies[name].facts
+}
+
+# METADATA
+# description: The facts that the vendors' rules read from `resources`, with the names that nodes have in the hierarchy.
+facts := [object.union(fact, {field: node | some field in ["target", "via"]; node := _canonical(fact[field])}) | some fact in _read]
+
+_canonical(node) := hierarchy.canonical_key(node) if {
+	true
+} else := node

@@ -1,0 +1,327 @@
+# METADATA
+# title: Proxies
+# description: |
+#   What proxies have, compared with what is in effect. A vendor's package reads a proxy's configuration as facts; this
+#   package compares the facts of a target with its effective policies. It is the only place that says `verified`, and it
+#   says so of a value that it has compared.
+package bridge.proxies
+
+import data.bridge.effective as engine
+import data.bridge.hierarchy
+import data.bridge.kinds
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.queries
+import data.bridge.scopes as acting
+
+# The vendors' descriptions, by name.
+_vendors[name] := {"targets": {type | some type in about.targets}, "fields": about.fields} if {
+	some about in described
+	name := about.name
+}
+
+# The states that are differences.
+_differences := ["missing in the proxy", "differs", "stale"]
+
+# METADATA
+# description: |
+#   The verdicts at the targets of the query, `{rows, counts, differences}`. A row is about a field of an effective policy
+#   on a path, and a proxy: `{target, policyKind, path, field, expected, policies, proxy, actual, state, message}`.
+comparison := {
+	"rows": array.concat(
+		[object.union(row, {"target": at.target, "policyKind": at.kind, "path": at.path, "proxy": at.proxy}) |
+			some at in _verdicts
+			some row in at.found[listed]
+		],
+		_unexpected,
+	),
+	"counts": {state: number |
+		some state in {state | some counts in all_counts; some state, _ in counts}
+		number := sum([found | some counts in all_counts; found := counts[state]])
+	},
+	"differences": _differences,
+} if {
+	listed := _listed
+	all_counts := array.concat([at.found.counts | some at in _verdicts], [{"differs": 1} | some _ in _unexpected])
+}
+
+_listed := "all" if {
+	input.everything
+} else := "open"
+
+# The verdicts on each effective policy of each target: `found` is of `_verdict`.
+_verdicts := [{"target": node, "kind": kind, "path": entry.path, "proxy": proxy, "found": found} |
+	some node in input.targets
+	some kind in queries.policy_kinds
+	acting.acts_at(kind, node)
+	some entry in engine.policies_of(kind, node, "")
+	some proxy in _proxies_at(entry.path)
+	found := _found_in(proxy, node, kind, entry)
+]
+
+# The proxies whose dumps have a Gateway of the path; "" if none has.
+_proxies_at(path) := found if {
+	found := {proxy | some node in path; some proxy in input.covered[keys.object_of(node)]}
+	count(found) > 0
+} else := {""}
+
+_found_in("", _, _, entry) := _verdict_alone("not known", "none of these dumps is of a proxy for this target", _policies(entry))
+
+_found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no rules read %s from a proxy of %s", [split(kind, "/")[1], concat(" and ", input.proxies[proxy].vendors)]), _policies(entry)) if {
+	proxy != ""
+	not _vendor(proxy, kind)
+} else := _verdict_alone("cannot be read", sprintf("the effective policy is not known: %s", [entry.error.message]), []) if {
+	proxy != ""
+	entry.error
+} else := _verdict_alone("cannot be read", sprintf("the rules for %s do not read targets of this kind", [_vendor(proxy, kind)]), _policies(entry)) if {
+	proxy != ""
+	not keys.type_of(node) in _vendors[_vendor(proxy, kind)].targets
+} else := _verdict_alone("cannot be read", sprintf("the dump has no %s", [_section(node)]), _policies(entry)) if {
+	proxy != ""
+	not _section(node) in input.proxies[proxy].sections
+} else := _verdict(_vendor(proxy, kind), kind, families, entry.spec, entry.origins, entry.policies, object.get(entry, "incomplete", [])) if {
+	families := {one.family | some one in input.found[node]; one.proxy == proxy; one.via in entry.path}
+	count(families) > 0
+} else := _verdict_alone("cannot be read", "the dump does not state the listener of this target", _policies(entry)) if {
+	some one in input.found[node]
+	one.proxy == proxy
+	one.via == ""
+} else := _verdict_alone("cannot be read", "the dump has no virtual host of this listener", _policies(entry)) if {
+	proxy != ""
+	_section(node) == "listeners" # listeners of one port share their configuration, and without routes have nothing else
+} else := _verdict_alone("missing in the proxy", "the proxy has no configuration for this target", _policies(entry)) if {
+	proxy != ""
+}
+
+# The vendor whose rules read a policy kind from a proxy; several vendors may configure one, such as Istio and Kuadrant.
+_vendor(proxy, kind) := min({name | some name in input.proxies[proxy].vendors; _vendors[name].fields[kind]})
+
+# The section of a dump that has the configuration of a target.
+_section(node) := "listeners" if {
+	keys.type_of(node) in {"gateway.networking.k8s.io/Gateway", "gateway.networking.k8s.io/ListenerSet"}
+} else := "routes"
+
+_policies(entry) := [policy.policy | some policy in entry.policies; policy.outcome != "Overridden"]
+
+_verdict_alone(state, message, policies) := {"all": [row], "open": [one | some one in [row]; _is_open(state)], "counts": {state: 1}} if {
+	row := _row({"state": state, "message": message, "policies": policies})
+}
+
+_row(about) := object.union({"field": "", "expected": null, "actual": null, "policies": [], "message": ""}, about)
+
+_is_open("not known")
+_is_open(state) if state in _differences
+
+# The verdicts on an effective policy by the families of facts about its target: `{all, open, counts}`, rows without their
+# target. It is a function of what is compared only, so OPA compares once for all targets that are alike.
+_verdict(vendor, kind, families, spec, origins, policies, incomplete) := {
+	"all": rows,
+	"open": [row | some row in rows; _is_open(row.state)],
+	"counts": {state: count([1 | some row in rows; row.state == state]) | some state in {row.state | some row in rows}},
+} if {
+	entry := {"spec": spec, "origins": origins, "policies": policies}
+	readable := {pointer: about | some pointer, about in _vendors[vendor].fields[kind]; engine.has_value(entry, pointer)}
+	states := {pointer: _worst({state |
+		some number in families
+		state := _state(entry, input.families[number], kind, pointer, about)
+	}) |
+		some pointer, about in readable
+	}
+	absent := {pointer | some pointer, about in readable; about.form == "Present"; states[pointer].state == "missing in the proxy"}
+	rows := [_final(row, families, incomplete) |
+		some row in array.flatten([
+			_name_rows(kind, entry, families),
+			[_field_row(entry, pointer, states[pointer]) |
+				some pointer, about in readable
+				not _is_silent(about, states[pointer])
+			],
+			[_unread_row(vendor, kind, leaf) |
+				some leaf in engine.leaves_at(entry, "")
+				not _is_read(vendor, kind, leaf.path)
+				not _is_below(leaf.path, absent)
+			],
+		])
+	]
+}
+
+# That a filter is there proves nothing about its fields.
+_is_silent({"form": "Present"}, state) if state.state != "missing in the proxy"
+
+_field_row(entry, pointer, state) := _row(object.union(
+	{"field": pointer, "expected": found.value, "policies": found.policies},
+	state,
+)) if {
+	found := engine.values_at(entry, pointer)[0]
+}
+
+# The policies that a proxy names for a target. Of policies that merge, the most specific one is named; of policies that
+# all apply, each is.
+_name_rows(kind, entry, families) := [_row({
+	"field": "(policy)",
+	"expected": _policies(entry),
+	"actual": sort(union(named)),
+	"policies": _policies(entry),
+	"state": _named_state(kind, _policies(entry), named),
+})] if {
+	named := {names | some number in families; list := input.families[number].names[kind]; names := {one | some one in list}}
+	count(named) > 0
+} else := []
+
+_named_state(kind, expected, named) := "missing in the proxy" if {
+	set() in named
+	count(expected) > 0
+} else := "verified" if {
+	every names in named {
+		_agrees(kind, expected, names)
+	}
+} else := "differs"
+
+_agrees(kind, expected, names) if {
+	kinds.is_additive(kind)
+	names == {policy | some policy in expected}
+}
+
+_agrees(kind, expected, names) if {
+	not kinds.is_additive(kind)
+	expected[count(expected) - 1] in names
+	count(names - {policy | some policy in expected}) == 0
+}
+
+# The state of a field by one family of facts: `{state, actual, message}`.
+_state(entry, family, kind, pointer, about) := {"state": "missing in the proxy", "actual": null, "message": "its filter is not in the listener"} if {
+	"missing" in _required(family, kind, pointer)
+} else := {"state": "cannot be read", "actual": null, "message": "the dump has no listeners"} if {
+	"unknown" in _required(family, kind, pointer)
+} else := {"state": "cannot be read", "actual": null, "message": "the dump lacks a part that the route refers to"} if {
+	family.lacks
+	not pointer in object.keys(object.get(family.values[0], kind, {}))
+} else := _compared(engine.values_at(entry, pointer)[0].value, actual, about) if {
+	actual := _actual(family, kind, pointer, about)
+	actual != []
+} else := {"state": "cannot be read", "actual": null, "message": "the proxy does not state it"}
+
+_required(family, kind, pointer) := {state |
+	some part, state in object.get(family, ["requires", kind], {})
+	_is_below(pointer, {part})
+}
+
+# The values of a field in the facts of a family; items of lists together, as the proxy has each on its own.
+_actual(family, kind, pointer, about) := [array.flatten(lists)] if {
+	startswith(about.form, "Items")
+	lists := [value | some one in family.values; value := one[kind][pointer]]
+	every list in lists {
+		is_array(list)
+	}
+	count(lists) > 0
+} else := [value | some one in family.values; value := one[kind][pointer]]
+
+_compared(expected, actual, about) := {"state": "missing in the proxy", "actual": null, "message": ""} if {
+	some value in actual
+	value in {null, []}
+	not expected in {[], false}
+} else := {"state": "verified", "actual": actual[0], "message": ""} if {
+	count(_unread(expected, about)) == 0
+	every value in actual {
+		_is_equal(about, expected, value)
+	}
+} else := {"state": "cannot be read", "actual": actual[0], "message": sprintf("%s agree; %s cannot be read", [concat(", ", about.fields), concat(", ", _unread(expected, about))])} if {
+	every value in actual {
+		_is_equal(about, expected, value)
+	}
+} else := {"state": "differs", "actual": differing[0], "message": ""} if {
+	differing := [value | some value in actual; not _is_equal(about, expected, value)]
+}
+
+# The fields of items that no rule reads.
+_unread(expected, about) := sort({name |
+	startswith(about.form, "Items")
+	some item in expected
+	some name, _ in item
+	not name in about.fields
+})
+
+_is_equal({"form": "Value"}, one, other) if one == other
+_is_equal({"form": "List"}, one, other) if one == other
+_is_equal({"form": "Present"}, _, true)
+_is_equal({"form": "Number"}, one, other) if to_number(one) == to_number(other)
+_is_equal({"form": "Duration"}, one, other) if time.parse_duration_ns(one) == time.parse_duration_ns(other)
+_is_equal({"form": "Quantity"}, one, other) if units.parse_bytes(sprintf("%v", [one])) == units.parse_bytes(sprintf("%v", [other]))
+_is_equal({"form": "Set"}, one, other) if {item | some item in one} == {item | some item in other}
+_is_equal({"form": "Items", "fields": fields}, one, other) if _projected(one, fields) == _projected(other, fields)
+_is_equal({"form": "ItemsInAnyOrder", "fields": fields}, one, other) if sort(_projected(one, fields)) == sort(_projected(other, fields))
+
+_projected(items, fields) := [object.filter(item, fields) | some item in items]
+
+# The state that needs attention first.
+_order := {"missing in the proxy": 0, "differs": 1, "cannot be read": 2, "verified": 3}
+
+_worst(states) := [state | some [_, state] in sort({[_order[state.state], state] | some state in states})][0]
+
+# What no rule reads, and is not part of what is missing as a whole.
+_unread_row(vendor, kind, leaf) := _row({
+	"field": leaf.path,
+	"expected": leaf.value,
+	"policies": leaf.policies,
+	"state": "cannot be read",
+	"message": _why_unread(vendor, kind, leaf.path),
+})
+
+_is_read(vendor, kind, path) if {
+	some pointer, about in _vendors[vendor].fields[kind]
+	about.form != "Present"
+	_is_below(path, {pointer})
+}
+
+_is_below(path, pointers) if {
+	some pointer in pointers
+	startswith(concat("", [path, "/"]), concat("", [pointer, "/"]))
+}
+
+_why_unread(vendor, kind, path) := sprintf("the proxy has %s, but the rules for %s do not compare this field", [max(above), vendor]) if {
+	above := {pointer |
+		some pointer, about in _vendors[vendor].fields[kind]
+		about.form == "Present"
+		_is_below(path, {pointer})
+	}
+	count(above) > 0
+} else := sprintf("the rules for %s do not read this field", [vendor])
+
+# A difference is stale if the proxy's configuration is older than a policy. It says so if what is in effect is uncertain.
+_final(row, families, incomplete) := object.union(row, {"state": "stale", "message": sprintf("the proxy's configuration is of %s, older than %s", [updated, keys.describe(newest)])}) if {
+	row.state in _differences
+	updated := min({text | some number in families; text := input.families[number].updated; text != ""})
+	[_, newest] := max({[created, policy] |
+		some policy in row.policies
+		created := lookup.get(policy).metadata.creationTimestamp
+		time.parse_rfc3339_ns(created) > time.parse_rfc3339_ns(updated)
+	})
+} else := object.union(row, {"message": concat("; ", array.concat([row.message | row.message != ""], uncertain))}) if {
+	row.state in _differences
+	count(incomplete) > 0
+	uncertain := [sprintf("uncertain: %s", [reason]) | some reason in incomplete]
+} else := row
+
+# What proxies have that is not in effect: policies that a proxy names for a target at which no policy of their kind is
+# in effect, and targets that do not exist.
+_unexpected := [_unexpected_row(node, kind, names, one, message) |
+	some node in input.targets
+	some one in input.found[node]
+	one.via != ""
+	some kind, names in object.union({"": []}, object.get(input.families[one.family], "names", {}))
+	message := _why_unexpected(node, kind, names, one.via)
+]
+
+_unexpected_row(node, kind, names, one, message) := object.union(
+	_row({"field": "(policy)", "actual": names, "state": "differs", "message": message}),
+	{"target": node, "policyKind": kind, "path": [one.via], "proxy": one.proxy},
+)
+
+_why_unexpected(node, "", _, _) := "no such target exists" if not hierarchy.canonical_key(node)
+
+_why_unexpected(node, kind, names, via) := "no policy of this kind is in effect here" if {
+	count(names) > 0
+	hierarchy.canonical_key(node)
+	every entry in engine.policies_of(kind, node, "") {
+		not via in entry.path
+	}
+}

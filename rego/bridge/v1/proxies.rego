@@ -1,0 +1,34 @@
+package bridge.v1
+
+import data.bridge.lookup
+import data.bridge.proxies
+import data.bridge.queries
+import data.bridge.scopes as acting
+
+# METADATA
+# description: |
+#   Facts from parts of the configuration of proxies, `resources`: the first step of `verify`, whose second step takes the
+#   facts of its targets.
+# entrypoint: true
+proxy_facts := problem if {
+	problem := queries.problem([["resources", {"type": "array"}, "resources must be a list"]])
+} else := proxies.facts
+
+# METADATA
+# description: |
+#   The comparison of what proxies have, `facts` and `proxies`, with what is in effect at `targets` and below them: `rows`
+#   with a difference or that are not known, with `everything` all, and `counts` of all by their state.
+# entrypoint: true
+verify := problem if {
+	problem := queries.problem([["targets", "keys"]])
+} else := proxies.comparison
+
+# METADATA
+# description: |
+#   The effective targets that `verify` can compare: those at `targets` and below them; without `targets` all of policies.
+# entrypoint: true
+verified_targets := problem if {
+	problem := queries.problem([["targets", "optional keys"]])
+} else := sort({node | some [node, _] in queries.scopes_at(input.targets)}) if {
+	input.targets
+} else := sort({node | some kind in queries.policy_kinds; some policy in lookup.keys_of(kind); some node in acting.candidate_scopes(policy)})

@@ -1,0 +1,252 @@
+"""`pbctl verify`: proxies compared with what is in effect. `examples/proxies` has a proxy that lacks a policy."""
+
+import copy
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import ROOT, Run
+
+FOLDER = ROOT / "examples/proxies"
+_VIEW, _CHECKOUT = "HTTPRoute/shop/cart#view", "HTTPRoute/shop/cart#checkout"
+Object = dict[str, Any]
+States = dict[str, str]
+
+
+class Proxy:
+    """The example's dump, which tests change, and `pbctl verify` with it."""
+
+    def __init__(self, pbctl: Run, folder: Path) -> None:
+        self.pbctl = pbctl
+        self.file = folder / "dump.json"
+        self.dump: Object = json.loads((FOLDER / "config_dump.json").read_text())
+        clusters, listeners, routes = self.dump["configs"]
+        self.clusters = [one["cluster"] for one in clusters["dynamic_active_clusters"]]
+        [self.listener] = [one["active_state"]["listener"] for one in listeners["dynamic_listeners"]]
+        [self.routes] = routes["dynamic_route_configs"]
+        [self.host] = self.routes["route_config"]["virtual_hosts"]
+
+    def route(self, rule: str) -> Object:
+        """Return the route of a rule."""
+        [found] = [one for one in self.host["routes"] if _section(one) == rule]
+        return found
+
+    @property
+    def manager(self) -> Object:
+        """The listener's connection manager."""
+        found: Object = self.listener["default_filter_chain"]["filters"][0]["typed_config"]
+        return found
+
+    def states(self, *arguments: str, kind: str = "BackendTrafficPolicy") -> States:
+        """Return the states of the fields of a kind at the rule checkout."""
+        rows = self.rows("--all", *arguments)
+        return {row["field"]: row["state"] for row in rows if row["target"].endswith(_CHECKOUT) and row["policyKind"].endswith(kind)}
+
+    def rows(self, *arguments: str) -> list[Object]:
+        """Return all rows of the answer."""
+        self.file.write_text(json.dumps(self.dump))
+        done = self.pbctl("verify", "--config-dump", self.file, "--manifests", FOLDER / "objects.yaml", "-o", "json", *arguments)
+        rows: list[Object] = json.loads(done.stdout)["rows"]
+        states = {row["state"] for row in rows}
+        code = 1 if states & {"differs", "missing in the proxy", "stale"} else 0 if "verified" in states else 2
+        assert done.returncode == code, done.stderr
+        return rows
+
+
+def _section(route: Object) -> str:
+    found: str = route["metadata"]["filter_metadata"]["envoy-gateway"]["resources"][0]["sectionName"]
+    return found
+
+
+@pytest.fixture
+def proxy(bridge: Run, tmp_path: Path) -> Proxy:
+    """A proxy with the example's configuration."""
+    return Proxy(bridge, tmp_path)
+
+
+def test_proxy_without_the_newest_policy_is_stale(proxy: Proxy) -> None:
+    found = {(row["target"].rpartition("/")[2], row["field"], row["state"]) for row in proxy.rows()}
+    assert found == {("cart#view", "(policy)", "stale"), ("cart#view", "/retry/numRetries", "stale")}
+
+
+def test_fields_with_compared_values_are_verified(proxy: Proxy) -> None:
+    assert proxy.states() == {
+        "(policy)": "verified",
+        "/rateLimit/local/rules": "verified",
+        "/rateLimit/type": "verified",
+        "/timeout/http/requestTimeout": "verified",
+    }
+    assert set(proxy.states(kind="SecurityPolicy").values()) == {"verified"}
+
+
+_Change = Callable[[Proxy], object]
+_LIMIT = "envoy.filters.http.local_ratelimit"
+
+
+def _config(proxy: Proxy, name: str) -> Object:
+    found: Object = proxy.route("checkout")["typed_per_filter_config"][name]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "state"),
+    [
+        (lambda proxy: proxy.route("checkout")["route"].update(timeout="16s"), "/timeout/http/requestTimeout", "differs"),
+        (lambda proxy: proxy.route("checkout")["route"].pop("timeout"), "/timeout/http/requestTimeout", "missing in the proxy"),
+        (lambda proxy: proxy.route("checkout")["metadata"]["filter_metadata"]["envoy-gateway"].pop("policies"), "(policy)", "missing in the proxy"),
+        (
+            lambda proxy: proxy.route("checkout")["metadata"]["filter_metadata"]["envoy-gateway"]["policies"][0].update(name="defaults"),
+            "(policy)",
+            "differs",
+        ),
+        (lambda proxy: proxy.route("checkout")["typed_per_filter_config"].pop(_LIMIT), "/rateLimit/local", "missing in the proxy"),
+        (lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(max_tokens=6, tokens_per_fill=6), "/rateLimit/local/rules", "differs"),
+        (lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(tokens_per_fill=1), "/rateLimit/local/rules", "missing in the proxy"),
+        (lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(fill_interval="1s"), "/rateLimit/local/rules", "differs"),
+        (
+            lambda proxy: _config(proxy, _LIMIT)["filter_enforced"]["default_value"].update(numerator=10),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        (lambda proxy: _config(proxy, _LIMIT).pop("filter_enabled"), "/rateLimit/local/rules", "missing in the proxy"),
+        (lambda proxy: _config(proxy, _LIMIT).update(disabled=True), "/rateLimit/local", "missing in the proxy"),
+        # A route's filter has no effect if its listener has no such filter.
+        (
+            lambda proxy: proxy.manager.update(http_filters=[one for one in proxy.manager["http_filters"] if one["name"] != _LIMIT]),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        (lambda proxy: proxy.host["routes"].remove(proxy.route("checkout")), "", "missing in the proxy"),
+        # Another route of the same rule differs.
+        (
+            lambda proxy: proxy.host["routes"].append(copy.deepcopy(proxy.route("checkout")) | {"route": {"cluster": "x", "timeout": "1s"}}),
+            "/timeout/http/requestTimeout",
+            "differs",
+        ),
+        # A host of no listener, and a dump without a section, prove nothing.
+        (lambda proxy: proxy.host.pop("metadata"), "", "cannot be read"),
+        (lambda proxy: proxy.dump["configs"].pop(1), "/rateLimit/local/rules", "cannot be read"),
+    ],
+)
+def test_changed_proxy_is_not_verified(proxy: Proxy, change: _Change, field: str, state: str) -> None:
+    proxy.routes["last_updated"] = ""
+    change(proxy)
+    assert proxy.states().get(field) == state
+
+
+def test_dump_without_routes_proves_nothing_about_rules(proxy: Proxy) -> None:
+    del proxy.dump["configs"][2]
+    assert proxy.states() == {"": "cannot be read"}
+
+
+@pytest.mark.parametrize(
+    ("origin", "state"),
+    [({"exact": "https://other.example.com"}, "differs"), ({"prefix": "https://shop.example.com"}, "differs")],
+)
+def test_origins_of_another_form_differ(proxy: Proxy, origin: Object, state: str) -> None:
+    _config(proxy, "envoy.filters.http.cors")["allow_origin_string_match"] = [origin]
+    assert proxy.states(kind="SecurityPolicy")["/cors/allowOrigins"] == state
+
+
+def test_policy_that_a_proxy_has_without_being_in_effect_is_a_difference(proxy: Proxy) -> None:
+    proxy.route("checkout")["typed_per_filter_config"]["envoy.filters.http.lua/envoyextensionpolicy/shop/old/lua/0"] = {}
+    [row] = [row for row in proxy.rows() if row["policyKind"].endswith("EnvoyExtensionPolicy")]
+    assert (row["state"], row["message"]) == ("differs", "no policy of this kind is in effect here")
+
+
+def test_rule_that_a_proxy_serves_and_that_does_not_exist_is_a_difference(proxy: Proxy) -> None:
+    removed = copy.deepcopy(proxy.route("checkout"))
+    removed["metadata"]["filter_metadata"]["envoy-gateway"]["resources"][0]["sectionName"] = "removed"
+    proxy.host["routes"].append(removed)
+    assert "no such target exists" in {row["message"] for row in proxy.rows()}
+
+
+def test_two_proxies_are_compared_each(proxy: Proxy, bridge: Run, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(proxy.dump))
+    proxy.host["routes"].remove(proxy.route("checkout"))
+    rows = proxy.rows("--config-dump", str(other), "--all")
+    states = {row["proxy"]: row["state"] for row in rows if row["target"].endswith(_CHECKOUT) and "Traffic" in row["policyKind"]}
+    assert states == {str(proxy.file): "missing in the proxy", str(other): "verified"}
+
+
+def test_gateway_of_no_dump_is_not_known(proxy: Proxy) -> None:
+    text = json.dumps(proxy.dump).replace('"name": "public"', '"name": "other"').replace("shop/public/http", "shop/other/http")
+    proxy.file.write_text(text)
+    done = proxy.pbctl("verify", "--config-dump", proxy.file, "--manifests", FOLDER / "objects.yaml")
+    assert "none of these dumps is of a proxy for this target" in done.stdout
+    assert "no such target exists" in done.stdout  # what that proxy serves
+
+
+def test_proxy_that_no_rules_know_is_reported(proxy: Proxy) -> None:
+    proxy.file.write_text(json.dumps(proxy.dump).replace("envoy-gateway", "other").replace("shop/public/http", "http.80"))
+    done = proxy.pbctl("verify", "--config-dump", proxy.file, "--manifests", FOLDER / "objects.yaml")
+    assert "no rules know the configuration of this proxy" in done.stderr
+    assert done.returncode == 2
+
+
+def test_strict_exits_with_1_if_a_field_cannot_be_read(proxy: Proxy) -> None:
+    rules = ("HTTPRoute/shop/cart#checkout", "--config-dump", proxy.file, "--manifests", FOLDER / "objects.yaml")
+    proxy.file.write_text(json.dumps(proxy.dump))
+    assert proxy.pbctl("verify", *rules, "--strict").returncode == 0
+    del proxy.dump["configs"][0]  # the timeouts of connections are in clusters
+    del proxy.dump["configs"][0]  # the filters are in listeners
+    proxy.file.write_text(json.dumps(proxy.dump))
+    assert proxy.pbctl("verify", *rules).returncode == 0
+    assert proxy.pbctl("verify", *rules, "--strict").returncode == 1
+
+
+def test_formats_of_ci_name_each_difference(bridge: Run) -> None:
+    arguments = ("verify", "--config-dump", FOLDER / "config_dump.json", "--manifests", FOLDER / "objects.yaml", "-o")
+    github, markdown = bridge(*arguments, "github"), bridge(*arguments, "markdown")
+    assert "::error title=HTTPRoute/shop/cart#view%3A stale::BackendTrafficPolicy retry.numRetries: expected 2 (shop/view)" in github.stdout
+    assert "❌ Proxies differ from the effective policies" in markdown.stdout
+    assert "`BackendTrafficPolicy retry.numRetries`" in markdown.stdout
+
+
+@pytest.fixture
+def admin() -> Iterator[str]:
+    """The address of a server that answers as an Envoy's admin interface does."""
+
+    class Admin(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found = self.path == "/config_dump"
+            self.send_response(200 if found else 404)
+            self.end_headers()
+            if found:
+                self.wfile.write((FOLDER / "config_dump.json").read_bytes())
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's signature
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Admin) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_dump_is_read_from_a_proxy(bridge: Run, admin: str) -> None:
+    done = bridge("verify", "--config-dump", admin, "--manifests", FOLDER / "objects.yaml")
+    assert "2 stale" in done.stdout
+    done = bridge("verify", "--config-dump", f"{admin}/other", "--manifests", FOLDER / "objects.yaml")
+    assert done.returncode == 2
+    assert "Not Found" in done.stderr
+
+
+def test_dump_is_read_from_standard_input(bridge_process: Run) -> None:
+    text = (FOLDER / "config_dump.json").read_text()
+    done = bridge_process("verify", "--config-dump", "-", "--manifests", FOLDER / "objects.yaml", text=text)
+    assert "2 stale" in done.stdout
+    cut = bridge_process("verify", "--config-dump", "-", "--manifests", FOLDER / "objects.yaml", text=text[:5000])
+    assert (cut.returncode, cut.stdout) == (2, "")
+    assert "standard input is cut off" in cut.stderr
+
+
+def test_missing_file_is_an_error(bridge: Run) -> None:
+    done = bridge("verify", "--config-dump", "nowhere.json", "--manifests", FOLDER / "objects.yaml")
+    assert (done.returncode, done.stderr) == (2, "error: cannot read nowhere.json: No such file or directory\n")
