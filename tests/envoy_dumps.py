@@ -45,7 +45,12 @@ def listener(*filters: str, **manager: Any) -> Object:
 
 def route_config(*routes: Object) -> Object:
     """Return the configuration of the listener's routes."""
-    host = {"name": f"{LISTENER}/all", "domains": ["*"], "routes": [*routes], "metadata": named("Gateway", "public", "http")}
+    host = {
+        "name": f"{LISTENER}/all",
+        "domains": ["*"],
+        "routes": [*routes],
+        "metadata": named("Gateway", "public", "http"),
+    }
     return {"name": LISTENER, "virtualHosts": [host]}
 
 
@@ -54,7 +59,10 @@ def dump(routes: Object, *clusters: Object, listeners: tuple[Object, ...] = (), 
     when = {"lastUpdated": updated} if updated else {}
     return {
         "configs": [
-            {"@type": f"{_ENVOY}.admin.v3.ClustersConfigDump", "dynamicActiveClusters": [{"cluster": one} for one in clusters]},
+            {
+                "@type": f"{_ENVOY}.admin.v3.ClustersConfigDump",
+                "dynamicActiveClusters": [{"cluster": one} for one in clusters],
+            },
             {
                 "@type": f"{_ENVOY}.admin.v3.ListenersConfigDump",
                 "dynamicListeners": [{"name": one["name"], "activeState": {"listener": one}} for one in listeners],

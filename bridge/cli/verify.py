@@ -83,11 +83,11 @@ class _Dump:
     output_option("table", "wide", "json", "yaml", "github", "markdown"),
 )
 def verify(**options: Any) -> int:
-    """Compare what proxies have with the effective policies: is a policy that is accepted also applied?
+    """Compare what proxies have with the effective policies.
 
-    Lists each field with its state: differs, missing in the proxy, stale (the proxy's configuration is older than the
-    policy), cannot be read, not known, or verified. Without TARGET or --all, verified fields and those that cannot be
-    read are only counted. A field is verified only if its value was compared.
+    A policy that is accepted may not be applied yet. Each field has a state: differs, missing in the proxy, stale (the
+    proxy's configuration is older than the policy), cannot be read, not known, or verified. Without TARGET or --all,
+    verified fields and those that cannot be read are only counted. A field is verified only if its value was compared.
 
     Exits with 1 if a proxy differs, and with 2 if nothing could be compared. Values of secrets are never read.
 
@@ -166,7 +166,7 @@ def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
         key = parse_key(row["target"])
         cells = (
             path_text(row["path"], key, wide=wide),
-            f"{kind_text(row['policyKind'], wide=wide)} {'.'.join(segments_of(row['field'])) if row['field'].startswith('/') else row['field']}".strip(),
+            _field(row, wide=wide),
             _expected(row),
             _actual(row) + (f" ({row['proxy']})" if several or wide else ""),
             row["state"],
@@ -174,10 +174,16 @@ def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
         )
         alike.setdefault(cells, {})[short_key(key)] = None
     table = Table(["TARGET", "VIA", "FIELD", "EXPECTED (FROM)", "PROXY", "STATE", "WHY"])
-    for (via, *cells), targets in alike.items():
+    for shown, targets in alike.items():
         named = first_of(list(targets), len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
-        table.rows.append([named, via, *cells])
+        table.rows.append([named, *shown])
     return table.without_empty("WHY")
+
+
+def _field(row: Entry, *, wide: bool = False) -> str:
+    """Return the kind of the policy, and its field in dots."""
+    field = ".".join(segments_of(row["field"])) if row["field"].startswith("/") else row["field"]
+    return f"{kind_text(row['policyKind'], wide=wide)} {field}".strip()
 
 
 def _expected(row: Entry) -> str:
@@ -194,10 +200,8 @@ def _actual(row: Entry) -> str:
 
 
 def _sentence(row: Entry) -> str:
-    kind = kind_text(row["policyKind"], wide=False)
-    field = ".".join(segments_of(row["field"])) if row["field"].startswith("/") else row["field"]
     why = f": {row['message']}" if row["message"] else ""
-    return f"{kind} {field}: expected {_expected(row)}, the proxy has {_actual(row)}{why}"
+    return f"{_field(row)}: expected {_expected(row)}, the proxy has {_actual(row)}{why}"
 
 
 def summary(found: Comparison) -> str:

@@ -23,7 +23,9 @@ Entry = dict[str, Any]
 class Input(Protocol):
     """A dump that can be opened."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Return its name in messages."""
 
     def open(self) -> AbstractContextManager[BinaryIO]:
         """Return its bytes."""
@@ -108,7 +110,11 @@ class Facts:
                 for kind, parts in fact.get("requires", {}).items()
             },
             "updated": min(
-                (one["updated"] for one in self._referred(fact, (*fact.get("within", ()), *refers)) if one.get("updated")),
+                (
+                    one["updated"]
+                    for one in self._referred(fact, (*fact.get("within", ()), *refers))
+                    if one.get("updated")
+                ),
                 default="",
             ),
         }

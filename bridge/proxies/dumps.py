@@ -7,7 +7,7 @@ secrets are left out here; nothing else decides what a part means.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -32,7 +32,15 @@ _INNER = {"routes": "routeConfig", "listener": "listener", "cluster": "cluster"}
 _MAPS = {"providers", "requirementMap", "filterMetadata", "typedFilterMetadata", "typedPerFilterConfig"}
 _AS_WRITTEN = {"filterMetadata", "jsonFormat"}  # everything below has names that users choose
 _SECRET = {
-    *("password", "privateKey", "privateKeyProvider", "tokenSecret", "hmacSecret", "genericSecret", "sessionTicketKeys"),
+    *(
+        "password",
+        "privateKey",
+        "privateKeyProvider",
+        "tokenSecret",
+        "hmacSecret",
+        "genericSecret",
+        "sessionTicketKeys",
+    ),
     *("users", "credentials", "clientSecret", "inlineBytes", "requestHeadersToAdd", "responseHeadersToAdd", "env"),
 }
 _CODE = {"defaultSourceCode"}  # their `inlineString` is code; elsewhere it may be a secret
@@ -78,7 +86,7 @@ def _camel(name: str) -> str:
 
 
 def read_parts(stream: BinaryIO, dump: Dump) -> Iterator[Part]:
-    """Yield the parts of a dump. Raises DumpError if it is cut off, is not JSON, or has no configuration of an Envoy."""
+    """Yield the parts of a dump. Raises DumpError if it is cut off, not JSON, or has no configuration of an Envoy."""
     reader = _Reader(dump)
     try:
         for event, value in ijson.basic_parse(stream, use_float=True):
@@ -89,7 +97,9 @@ def read_parts(stream: BinaryIO, dump: Dump) -> Iterator[Part]:
     except ijson.IncompleteJSONError as error:
         raise DumpError(_cut(dump.name, error)) from error
     except ijson.JSONError as error:
-        raise DumpError(f"{dump.name} is not JSON ({_first_line(error)}): give Envoy's /config_dump, or use -o json") from error
+        raise DumpError(
+            f"{dump.name} is not JSON ({_first_line(error)}): give Envoy's /config_dump, or use -o json"
+        ) from error
     except UnicodeDecodeError as error:
         raise DumpError(f"{dump.name} is not UTF-8 text: give Envoy's /config_dump as it is, not compressed") from error
     if not dump.sections:
@@ -110,6 +120,16 @@ def _cut(name: str, error: Exception) -> str:
     return f"{name} is not JSON ({text}): give Envoy's /config_dump, or use -o json"
 
 
+def _role_inside(above: _Frame) -> str:
+    """Return the role of a map or a list in a part."""
+    if isinstance(above.value, dict):
+        if above.key in _SECRET or above.key == "virtualHosts":
+            return "skip"
+        if above.key in _CODE:
+            return "code"
+    return "build"
+
+
 class _Frame:
     """A map or a list that is open: what it is, and the value that is built of it."""
 
@@ -124,7 +144,9 @@ class _Frame:
 
 
 class _Reader:
-    """The state of reading: the open maps and lists. Roles of frames:
+    """The state of reading: the open maps and lists.
+
+    Roles of frames:
 
     - `walk`: outside of parts; nothing is kept but names.
     - `list:T`: a list whose entries are parts of type T, each in a map with its state.
@@ -192,45 +214,41 @@ class _Reader:
         names = isinstance(above.value, dict) and above.key in _MAPS
         self.frames.append(_Frame(role, value, as_written=as_written, keys_as_written=names))
 
-    def _role(self, above: _Frame, is_map: bool) -> str:  # noqa: PLR0911 - one line a case
-        match above.role:
-            case "skip":
-                return "skip"
-            case "walk":
-                kind = _LISTS.get(above.key)
-                if kind and not is_map:
-                    self.dump.sections.setdefault(self.proxy, set()).add(_SECTION_OF[kind])
-                    return f"list:{kind}"
-                if is_map and self._names_proxy(above):
-                    self.proxy = f"{self.dump.name} {self._path(above)}"
-                return "walk"
-            case "plain":
+    def _role(self, above: _Frame, is_map: bool) -> str:
+        if above.role == "skip":
+            return "skip"
+        if above.role == "walk":
+            return self._role_outside(above, is_map)
+        kind = "map" if is_map else "list"
+        match above.role, above.key, kind:
+            case "plain", _, _:
                 self.size = 0
                 return "bare" if is_map else "skip"
-            case "list:routes" | "list:listener" | "list:cluster":
+            case ("list:routes" | "list:listener" | "list:cluster") as role, _, _:
                 self.size = 0
-                return f"entry:{above.role.partition(':')[2]}" if is_map else "skip"
-            case "entry:routes" if above.key == "routeConfig":
+                return f"entry:{role.partition(':')[2]}" if is_map else "skip"
+            case "entry:routes", "routeConfig", "map":
                 return "routeConfig"
-            case "routeConfig" | "bare" if above.key == "virtualHosts" and not is_map:
-                if above.role == "bare":
-                    self.route_config = above.value.get("name", "")
+            case (("routeConfig" | "bare"), "virtualHosts", "list"):
+                self.route_config = above.value.get("name", "")
                 return "virtualHosts"
-            case "virtualHosts":
-                self.size = 0
-                self.virtual_host = ""
+            case "virtualHosts", _, _:
+                self.size, self.virtual_host = 0, ""
                 return "virtualHost" if is_map else "skip"
-            case "virtualHost" if above.key == "routes" and not is_map:
+            case "virtualHost", "routes", "list":
                 return "routeList"
-            case "routeList":
+            case "routeList", _, _:
                 self.size = 0
                 return "route" if is_map else "skip"
-        if isinstance(above.value, dict):
-            if above.key in _SECRET or above.key == "virtualHosts":
-                return "skip"
-            if above.key in _CODE:
-                return "code"
-        return "build"
+        return _role_inside(above)
+
+    def _role_outside(self, above: _Frame, is_map: bool) -> str:
+        if not is_map and (part := _LISTS.get(above.key)):
+            self.dump.sections.setdefault(self.proxy, set()).add(_SECTION_OF[part])
+            return f"list:{part}"
+        if is_map and self._names_proxy(above):
+            self.proxy = f"{self.dump.name} {self._path(above)}"
+        return "walk"
 
     def _names_proxy(self, above: _Frame) -> bool:
         """Return whether a map of `{namespace: {pod: …}}` or `{xds: {name: …}}` begins, which names a proxy."""
@@ -268,7 +286,9 @@ class _Reader:
         state = entry.get("activeState", entry)
         config = state.get(_INNER[kind]) if isinstance(state, dict) else None
         if entry.get("errorState"):
-            self.dump.warnings.append(f"{self.proxy} rejected a newer version of {kind} {entry.get('name', '')}".strip())
+            self.dump.warnings.append(
+                f"{self.proxy} rejected a newer version of {kind} {entry.get('name', '')}".strip()
+            )
         if isinstance(config, dict):
             updated = state.get("lastUpdated") or entry.get("lastUpdated") or ""
             self.ready.append(Part(self.proxy, kind, config, updated=updated))
@@ -286,6 +306,3 @@ class _Reader:
         self.route_config = ""
         self.dump.sections.setdefault(self.proxy, set()).add(_SECTION_OF[kind])
         self.ready.append(Part(self.proxy, kind, config))
-
-
-Open = Callable[[], BinaryIO]

@@ -33,7 +33,7 @@ class Proxy:
 
     def route(self, rule: str) -> Object:
         """Return the route of a rule."""
-        [found] = [one for one in self.host["routes"] if _section(one) == rule]
+        found: Object = next(one for one in self.host["routes"] if _section(one) == rule)
         return found
 
     @property
@@ -45,12 +45,18 @@ class Proxy:
     def states(self, *arguments: str, kind: str = "BackendTrafficPolicy") -> States:
         """Return the states of the fields of a kind at the rule checkout."""
         rows = self.rows("--all", *arguments)
-        return {row["field"]: row["state"] for row in rows if row["target"].endswith(_CHECKOUT) and row["policyKind"].endswith(kind)}
+        return {
+            row["field"]: row["state"]
+            for row in rows
+            if row["target"].endswith(_CHECKOUT) and row["policyKind"].endswith(kind)
+        }
 
     def rows(self, *arguments: str) -> list[Object]:
         """Return all rows of the answer."""
         self.file.write_text(json.dumps(self.dump))
-        done = self.pbctl("verify", "--config-dump", self.file, "--manifests", FOLDER / "objects.yaml", "-o", "json", *arguments)
+        done = self.pbctl(
+            "verify", "--config-dump", self.file, "--manifests", FOLDER / "objects.yaml", "-o", "json", *arguments
+        )
         rows: list[Object] = json.loads(done.stdout)["rows"]
         states = {row["state"] for row in rows}
         code = 1 if states & {"differs", "missing in the proxy", "stale"} else 0 if "verified" in states else 2
@@ -96,18 +102,48 @@ def _config(proxy: Proxy, name: str) -> Object:
 @pytest.mark.parametrize(
     ("change", "field", "state"),
     [
-        (lambda proxy: proxy.route("checkout")["route"].update(timeout="16s"), "/timeout/http/requestTimeout", "differs"),
-        (lambda proxy: proxy.route("checkout")["route"].pop("timeout"), "/timeout/http/requestTimeout", "missing in the proxy"),
-        (lambda proxy: proxy.route("checkout")["metadata"]["filter_metadata"]["envoy-gateway"].pop("policies"), "(policy)", "missing in the proxy"),
         (
-            lambda proxy: proxy.route("checkout")["metadata"]["filter_metadata"]["envoy-gateway"]["policies"][0].update(name="defaults"),
+            lambda proxy: proxy.route("checkout")["route"].update(timeout="16s"),
+            "/timeout/http/requestTimeout",
+            "differs",
+        ),
+        (
+            lambda proxy: proxy.route("checkout")["route"].pop("timeout"),
+            "/timeout/http/requestTimeout",
+            "missing in the proxy",
+        ),
+        (
+            lambda proxy: proxy.route("checkout")["metadata"]["filter_metadata"]["envoy-gateway"].pop("policies"),
+            "(policy)",
+            "missing in the proxy",
+        ),
+        (
+            lambda proxy: proxy.route("checkout")["metadata"]["filter_metadata"]["envoy-gateway"]["policies"][0].update(
+                name="defaults"
+            ),
             "(policy)",
             "differs",
         ),
-        (lambda proxy: proxy.route("checkout")["typed_per_filter_config"].pop(_LIMIT), "/rateLimit/local", "missing in the proxy"),
-        (lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(max_tokens=6, tokens_per_fill=6), "/rateLimit/local/rules", "differs"),
-        (lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(tokens_per_fill=1), "/rateLimit/local/rules", "missing in the proxy"),
-        (lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(fill_interval="1s"), "/rateLimit/local/rules", "differs"),
+        (
+            lambda proxy: proxy.route("checkout")["typed_per_filter_config"].pop(_LIMIT),
+            "/rateLimit/local",
+            "missing in the proxy",
+        ),
+        (
+            lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(max_tokens=6, tokens_per_fill=6),
+            "/rateLimit/local/rules",
+            "differs",
+        ),
+        (
+            lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(tokens_per_fill=1),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        (
+            lambda proxy: _config(proxy, _LIMIT)["token_bucket"].update(fill_interval="1s"),
+            "/rateLimit/local/rules",
+            "differs",
+        ),
         (
             lambda proxy: _config(proxy, _LIMIT)["filter_enforced"]["default_value"].update(numerator=10),
             "/rateLimit/local/rules",
@@ -117,14 +153,18 @@ def _config(proxy: Proxy, name: str) -> Object:
         (lambda proxy: _config(proxy, _LIMIT).update(disabled=True), "/rateLimit/local", "missing in the proxy"),
         # A route's filter has no effect if its listener has no such filter.
         (
-            lambda proxy: proxy.manager.update(http_filters=[one for one in proxy.manager["http_filters"] if one["name"] != _LIMIT]),
+            lambda proxy: proxy.manager.update(
+                http_filters=[one for one in proxy.manager["http_filters"] if one["name"] != _LIMIT]
+            ),
             "/rateLimit/local/rules",
             "missing in the proxy",
         ),
         (lambda proxy: proxy.host["routes"].remove(proxy.route("checkout")), "", "missing in the proxy"),
         # Another route of the same rule differs.
         (
-            lambda proxy: proxy.host["routes"].append(copy.deepcopy(proxy.route("checkout")) | {"route": {"cluster": "x", "timeout": "1s"}}),
+            lambda proxy: proxy.host["routes"].append(
+                copy.deepcopy(proxy.route("checkout")) | {"route": {"cluster": "x", "timeout": "1s"}}
+            ),
             "/timeout/http/requestTimeout",
             "differs",
         ),
@@ -154,7 +194,9 @@ def test_origins_of_another_form_differ(proxy: Proxy, origin: Object, state: str
 
 
 def test_policy_that_a_proxy_has_without_being_in_effect_is_a_difference(proxy: Proxy) -> None:
-    proxy.route("checkout")["typed_per_filter_config"]["envoy.filters.http.lua/envoyextensionpolicy/shop/old/lua/0"] = {}
+    proxy.route("checkout")["typed_per_filter_config"][
+        "envoy.filters.http.lua/envoyextensionpolicy/shop/old/lua/0"
+    ] = {}
     [row] = [row for row in proxy.rows() if row["policyKind"].endswith("EnvoyExtensionPolicy")]
     assert (row["state"], row["message"]) == ("differs", "no policy of this kind is in effect here")
 
@@ -171,12 +213,20 @@ def test_two_proxies_are_compared_each(proxy: Proxy, bridge: Run, tmp_path: Path
     other.write_text(json.dumps(proxy.dump))
     proxy.host["routes"].remove(proxy.route("checkout"))
     rows = proxy.rows("--config-dump", str(other), "--all")
-    states = {row["proxy"]: row["state"] for row in rows if row["target"].endswith(_CHECKOUT) and "Traffic" in row["policyKind"]}
+    states = {
+        row["proxy"]: row["state"]
+        for row in rows
+        if row["target"].endswith(_CHECKOUT) and "Traffic" in row["policyKind"]
+    }
     assert states == {str(proxy.file): "missing in the proxy", str(other): "verified"}
 
 
 def test_gateway_of_no_dump_is_not_known(proxy: Proxy) -> None:
-    text = json.dumps(proxy.dump).replace('"name": "public"', '"name": "other"').replace("shop/public/http", "shop/other/http")
+    text = (
+        json.dumps(proxy.dump)
+        .replace('"name": "public"', '"name": "other"')
+        .replace("shop/public/http", "shop/other/http")
+    )
     proxy.file.write_text(text)
     done = proxy.pbctl("verify", "--config-dump", proxy.file, "--manifests", FOLDER / "objects.yaml")
     assert "none of these dumps is of a proxy for this target" in done.stdout
@@ -184,7 +234,9 @@ def test_gateway_of_no_dump_is_not_known(proxy: Proxy) -> None:
 
 
 def test_proxy_that_no_rules_know_is_reported(proxy: Proxy) -> None:
-    proxy.file.write_text(json.dumps(proxy.dump).replace("envoy-gateway", "other").replace("shop/public/http", "http.80"))
+    proxy.file.write_text(
+        json.dumps(proxy.dump).replace("envoy-gateway", "other").replace("shop/public/http", "http.80")
+    )
     done = proxy.pbctl("verify", "--config-dump", proxy.file, "--manifests", FOLDER / "objects.yaml")
     assert "no rules know the configuration of this proxy" in done.stderr
     assert done.returncode == 2
@@ -204,7 +256,10 @@ def test_strict_exits_with_1_if_a_field_cannot_be_read(proxy: Proxy) -> None:
 def test_formats_of_ci_name_each_difference(bridge: Run) -> None:
     arguments = ("verify", "--config-dump", FOLDER / "config_dump.json", "--manifests", FOLDER / "objects.yaml", "-o")
     github, markdown = bridge(*arguments, "github"), bridge(*arguments, "markdown")
-    assert "::error title=HTTPRoute/shop/cart#view%3A stale::BackendTrafficPolicy retry.numRetries: expected 2 (shop/view)" in github.stdout
+    assert (
+        "::error title=HTTPRoute/shop/cart#view%3A stale::BackendTrafficPolicy retry.numRetries: expected 2 (shop/view)"
+        in github.stdout
+    )
     assert "❌ Proxies differ from the effective policies" in markdown.stdout
     assert "`BackendTrafficPolicy retry.numRetries`" in markdown.stdout
 

@@ -40,7 +40,10 @@ def test_names_of_fields_are_read_as_envoy_spells_them() -> None:
 
 
 def test_names_that_users_choose_keep_their_underscores() -> None:
-    providers = {"name": "envoy.filters.http.jwt_authn", "typedConfig": {"providers": {"my_idp": {"payload_in_metadata": "a_b"}}}}
+    providers = {
+        "name": "envoy.filters.http.jwt_authn",
+        "typedConfig": {"providers": {"my_idp": {"payload_in_metadata": "a_b"}}},
+    }
     parts = _read(dump(route_config(), listeners=(listener(httpFilters=[providers]),)))
     manager = parts[0].config["defaultFilterChain"]["filters"][0]["typedConfig"]
     assert manager["httpFilters"][0]["typedConfig"] == {"providers": {"my_idp": {"payloadInMetadata": "a_b"}}}
@@ -77,9 +80,13 @@ def test_values_of_secrets_are_left_out() -> None:
     ]
     secrets = {
         "@type": "type.googleapis.com/envoy.admin.v3.SecretsConfigDump",
-        "dynamicActiveSecrets": [{"name": "cert", "secret": {"tlsCertificate": {"privateKey": {"inlineString": "secret"}}}}],
+        "dynamicActiveSecrets": [
+            {"name": "cert", "secret": {"tlsCertificate": {"privateKey": {"inlineString": "secret"}}}}
+        ],
     }
-    whole = dump(route_config(route("view", requestHeadersToAdd=["secret"])), listeners=(listener(httpFilters=filters),))
+    whole = dump(
+        route_config(route("view", requestHeadersToAdd=["secret"])), listeners=(listener(httpFilters=filters),)
+    )
     whole["configs"].insert(0, secrets)
     text = json.dumps([part.document() for part in _read(whole)])
     assert "secret" not in text.lower().replace("tokensecret", "")
