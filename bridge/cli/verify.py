@@ -166,14 +166,16 @@ def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
         key = parse_key(row["target"])
         cells = (
             path_text(row["path"], key, wide=wide),
+            row["state"],
             _field(row, wide=wide),
             _expected(row),
             _actual(row) + (f" ({row['proxy']})" if several or wide else ""),
-            row["state"],
             row["message"],
         )
         alike.setdefault(cells, {})[short_key(key)] = None
-    table = Table(["TARGET", "VIA", "FIELD", "EXPECTED (FROM)", "PROXY", "STATE", "WHY"])
+    table = Table(
+        ["TARGET", "VIA", "STATE", "FIELD", "EXPECTED (FROM)", "PROXY", "WHY"], long=("EXPECTED (FROM)", "PROXY")
+    )
     for shown, targets in alike.items():
         named = first_of(list(targets), len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
         table.rows.append([named, *shown])

@@ -412,6 +412,7 @@ WRITTEN = (
     *("bridge_view", "clusters"),  # in OPAs with views: they reject a bundle that has rules there
 )
 HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
+PROXIES = ("bridge", "extensions", "proxies")  # modules below read configurations of proxies
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect
 VIEW = ("kubernetes",)  # the package of the view of replicated objects
@@ -552,15 +553,15 @@ def _explain_refusal(path: DataPath, *, data: bool = False) -> str:
         return "kubernetes is the view of replicated objects: choose a package below it, such as kubernetes.admission"
     if path[0] == "bridge" and (data or not (_find_point(path) or path in _MOVED.values())):
         return (
-            "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name>, bridge.strategies.<name> "
-            "and bridge.guardrails.<name>"
+            "bridge is reserved for the bridge, except bridge.extensions.hierarchy.<name>, "
+            "bridge.extensions.proxies.<name>, bridge.strategies.<name> and bridge.guardrails.<name>"
         )
     return ""
 
 
 def _find_point(package: DataPath) -> DataPath:
     """Return the name below an extension point of a package; empty if it is below none."""
-    for point in (HIERARCHY, STRATEGIES, GUARDRAILS):
+    for point in (HIERARCHY, PROXIES, STRATEGIES, GUARDRAILS):
         if package[: len(point)] == point and len(package) > len(point):
             return package[: len(point) + 1]
     return ()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import ROOT, Run
+from tests.envoy_dumps import dump, route_config
 
 FOLDER = ROOT / "examples/proxies"
 _VIEW, _CHECKOUT = "HTTPRoute/shop/cart#view", "HTTPRoute/shop/cart#checkout"
@@ -305,3 +306,49 @@ def test_dump_is_read_from_standard_input(bridge_process: Run) -> None:
 def test_missing_file_is_an_error(bridge: Run) -> None:
     done = bridge("verify", "--config-dump", "nowhere.json", "--manifests", FOLDER / "objects.yaml")
     assert (done.returncode, done.stderr) == (2, "error: cannot read nowhere.json: No such file or directory\n")
+
+
+_ACME = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: acme, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  acme.rego: |
+    package bridge.extensions.proxies.acme
+
+    kind := "gateway.envoyproxy.io/BackendTrafficPolicy"
+
+    vendor := {
+    	"name": "Acme",
+    	"targets": ["gateway.networking.k8s.io/HTTPRoute"],
+    	"fields": {kind: {"/timeout/http/requestTimeout": {"form": "Duration"}}},
+    }
+
+    facts contains {
+    	"vendor": vendor.name,
+    	"proxy": resource.proxy,
+    	"target": resource.config.metadata.filterMetadata.acme.rule,
+    	"via": "gateway.networking.k8s.io/Gateway/shop/public#http",
+    	"covers": "gateway.networking.k8s.io/Gateway/shop/public",
+    	"values": {kind: {"/timeout/http/requestTimeout": object.get(resource.config.route, "timeout", null)}},
+    } if {
+    	some resource in input.resources
+    	resource.type == "route"
+    }
+"""
+
+
+@pytest.mark.parametrize(("timeout", "state"), [("15s", "verified"), ("1s", "differs")])
+def test_rules_of_a_vendor_are_loaded_from_a_configmap(bridge: Run, tmp_path: Path, timeout: str, state: str) -> None:
+    rule = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
+    route = {"name": "r", "metadata": {"filterMetadata": {"acme": {"rule": rule}}}, "route": {"timeout": timeout}}
+    (tmp_path / "acme.yaml").write_text(_ACME)
+    (tmp_path / "dump.json").write_text(json.dumps(dump(route_config(route))).replace("envoy-gateway", "other"))
+    manifests = ("--manifests", FOLDER / "objects.yaml", "--manifests", tmp_path / "acme.yaml")
+    done = bridge("verify", "--config-dump", tmp_path / "dump.json", *manifests, "-o", "json", "--all")
+    rows = json.loads(done.stdout)["rows"]
+    [row] = [row for row in rows if row["target"] == rule and row["field"] == "/timeout/http/requestTimeout"]
+    assert (row["state"], row["expected"], row["actual"]) == (state, "15s", timeout)
+    assert {row["message"] for row in rows if row["policyKind"].endswith("SecurityPolicy")} == {
+        "no rules read SecurityPolicy from a proxy of Acme"
+    }
