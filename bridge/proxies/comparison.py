@@ -59,11 +59,12 @@ class Facts:
     def add(self, fact: Entry) -> None:
         """Keep a fact of `proxy_facts`."""
         proxy = self.proxies.setdefault(fact["proxy"], {"vendors": [], "covers": [], "sections": []})
-        if fact["vendor"] not in proxy["vendors"]:
-            proxy["vendors"].append(fact["vendor"])
-        if (covered := fact.get("covers")) and covered not in proxy["covers"]:
-            proxy["covers"].append(covered)
-            self.covered[covered].append(fact["proxy"])
+        if covered := fact.get("covers"):
+            if fact["vendor"] not in proxy["vendors"]:
+                proxy["vendors"].append(fact["vendor"])
+            if covered not in proxy["covers"]:
+                proxy["covers"].append(covered)
+                self.covered[covered].append(fact["proxy"])
         if "target" in fact:
             self.by_target[fact["target"]].append(fact)
         if "key" in fact:

@@ -170,7 +170,7 @@ def _config(proxy: Proxy, name: str) -> Object:
             "differs",
         ),
         # A host of no listener, and a dump without a section, prove nothing.
-        (lambda proxy: proxy.host.pop("metadata"), "", "cannot be read"),
+        (lambda proxy: proxy.host.pop("metadata"), "", "not known"),
         (lambda proxy: proxy.dump["configs"].pop(1), "/rateLimit/local/rules", "cannot be read"),
     ],
 )
@@ -182,7 +182,7 @@ def test_changed_proxy_is_not_verified(proxy: Proxy, change: _Change, field: str
 
 def test_dump_without_routes_proves_nothing_about_rules(proxy: Proxy) -> None:
     del proxy.dump["configs"][2]
-    assert proxy.states() == {"": "cannot be read"}
+    assert proxy.states() == {"": "not known"}
 
 
 @pytest.mark.parametrize(

@@ -386,7 +386,6 @@ facts contains {
 	"proxy": resource.proxy,
 	"target": node,
 	"via": node,
-	"covers": keys.object_of(node),
 	"refers": [_manager_key(_routes_of(manager))],
 } if {
 	some resource in input.resources
