@@ -319,21 +319,21 @@ data:
     kind := "gateway.envoyproxy.io/BackendTrafficPolicy"
 
     vendor := {
-    	"name": "Acme",
-    	"targets": ["gateway.networking.k8s.io/HTTPRoute"],
-    	"fields": {kind: {"/timeout/http/requestTimeout": {"form": "Duration"}}},
+        "name": "Acme",
+        "targets": ["gateway.networking.k8s.io/HTTPRoute"],
+        "fields": {kind: {"/timeout/http/requestTimeout": {"form": "Duration"}}},
     }
 
     facts contains {
-    	"vendor": vendor.name,
-    	"proxy": resource.proxy,
-    	"target": resource.config.metadata.filterMetadata.acme.rule,
-    	"via": "gateway.networking.k8s.io/Gateway/shop/public#http",
-    	"covers": "gateway.networking.k8s.io/Gateway/shop/public",
-    	"values": {kind: {"/timeout/http/requestTimeout": object.get(resource.config.route, "timeout", null)}},
+        "vendor": vendor.name,
+        "proxy": resource.proxy,
+        "target": resource.config.metadata.filterMetadata.acme.rule,
+        "via": "gateway.networking.k8s.io/Gateway/shop/public#http",
+        "covers": "gateway.networking.k8s.io/Gateway/shop/public",
+        "values": {kind: {"/timeout/http/requestTimeout": object.get(resource.config.route, "timeout", null)}},
     } if {
-    	some resource in input.resources
-    	resource.type == "route"
+        some resource in input.resources
+        resource.type == "route"
     }
 """
 
