@@ -238,7 +238,8 @@ class Computing:
             else:
                 return found
         # In parts, so a target that cannot be computed affects no other one.
-        found = await self._opa.query("dependents", change)
+        wanted: dict[str, Any] = {"scopes": {}, "objects": {}, "policies": {}}
+        found = await self._opa.query("outdated", {**change, "wanted": wanted})
         return found
 
     async def _compute(self, scopes: _Scopes, dirty: Dirty, size: BatchSize) -> AsyncGenerator[None]:

@@ -77,7 +77,8 @@ class AnswerTable:
         self._keys, self._below = keys, frozenset(found["below"])
         changed, self._changed = self._changed, {}
         try:
-            affected = await self._opa.query("answers_affected", {"keys": [*changed], "was": changed})
+            change = {"keys": [*changed], "was": changed, "wanted": {"answers": {}}}
+            affected = (await self._opa.query("outdated", change))["answers"]
         except BaseException:
             for key, paths in changed.items():
                 self.note(key, paths)

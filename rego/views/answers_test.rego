@@ -76,7 +76,8 @@ test_a_route_has_its_matches_and_what_its_rules_do if {
 }
 
 _affected(keys, was) := found if {
-	found := v1.answers_affected with input as {"keys": keys, "was": was, "changes": {"upsert": _objects}}
+	change := {"keys": keys, "was": was, "changes": {"upsert": _objects}}
+	found := v1.outdated.answers with input as object.union(change, {"wanted": {"answers": {}}})
 }
 
 test_a_route_affects_itself_and_the_targets_above if {
@@ -98,7 +99,8 @@ test_a_listener_set_affects_the_listeners_of_its_gateway if {
 		testing.resource("gateway.networking.k8s.io/v1", "ListenerSet", "infra", "more"),
 		{"parentRef": {"name": "public"}, "listeners": [testing.listener("http", 90)]},
 	)
-	found := v1.answers_affected with input as {
+	found := v1.outdated.answers with input as {
+		"wanted": {"answers": {}},
 		"keys": ["gateway.networking.k8s.io/ListenerSet/infra/more"],
 		"changes": {"upsert": array.concat(_objects, [listener_set])},
 	}

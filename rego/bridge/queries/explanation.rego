@@ -62,7 +62,7 @@ watched_policies := [entry |
 		scopes.is_within(kind, hierarchy.canonical_key(watched), scope)
 	}
 	count(nodes) > 0
-	paths := engine.policies_of(kind, scope, source)
+	paths := engine.listed_policies_of(kind, scope, source)
 	entry := {"target": scope, "policyKind": kind, "paths": paths, "watched": sort(nodes)}
 ]
 

@@ -201,6 +201,14 @@ test_what_is_below_a_watched_target_is_reported if {
 	}
 }
 
+test_a_path_below_a_route_that_nothing_accepts_is_followed_with_the_reasons if {
+	away := testing.route("away", [{"name": "gone", "namespace": "infra"}], [{"name": "all", "backendRefs": [{"name": "cart", "port": 80}]}])
+	policy := testing.color("shop", "held", 2, [testing.ref("HTTPRoute", "away")], {"theme": "dark"})
+	target := "gateway.networking.k8s.io/HTTPRoute/shop/away#all"
+	[entry] := _followed([away, policy], {_color: [target]}, ["core/Namespace/-/shop"])
+	[path.notAttached | some path in entry.paths] == [["Gateway infra/gone does not exist"]]
+}
+
 test_what_is_not_below_a_watched_target_is_not_reported if {
 	other := "gateway.networking.k8s.io/Gateway/infra/public#alt"
 	_followed([_held], {_color: [testing.cart_pay]}, [other, "core/Namespace/-/else", "core/Service/shop/cart"]) == []

@@ -4,7 +4,6 @@ import data.bridge.answers as answering
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
-import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as declaring
 import data.bridge.queries
@@ -21,33 +20,6 @@ answers := problem if {
 	{object_key: answering.of_targets(object_key) | some object_key in input.above},
 	{object_key: answering.of_object(object_key) | some object_key in input.objects},
 )
-
-# METADATA
-# description: |
-#   The objects about which a change of the objects `keys`, which had the index paths `was`, may change `answers`:
-#   `objects`, and those `above` where only the targets may differ.
-# entrypoint: true
-answers_affected := problem if {
-	problem := queries.problem([["keys", "keys"]])
-} else := {"objects": sort(objects), "above": sort(above - objects)} if {
-	former := {keys.object_of(path[1]) | some key in input.keys; some path in input.was[key]; path[0] in {"parents", "children"}}
-	changed := queries.dependent_objects | former
-	acting := {keys.object_of(scope) | some scopes in queries.dependents.scopes; some scope in scopes}
-	routes := {key | some scope in acting; some key in hierarchy.objects_below(scope); levels.of(key) == "Route"}
-	above := {keys.object_of(key) | some one in (changed | acting); some key in hierarchy.objects_above(one)} | {namespace |
-		some one in changed # an object that was deleted is below no Namespace
-		namespace := concat("/", ["core/Namespace/-", keys.parse(one).namespace])
-	}
-
-	# Of what is above, routes have problems of backends, and Gateways the listeners of ListenerSets.
-	concerned := {key | some key in above; levels.of(key) == "Route"} | {key |
-		some one in changed
-		levels.of(one) in {"Gateway", "ListenerSet", "Namespace"}
-		some key in above
-		levels.of(key) in {"Gateway", "ListenerSet"}
-	}
-	objects := union({changed, acting, routes, concerned, {keys.object_of(key) | some one in changed; some key in hierarchy.objects_below(one)}})
-}
 
 # METADATA
 # description: |

@@ -58,7 +58,7 @@ class Answers(Opa):
         if error := self.failing(name, input_document):
             raise error
         match name:
-            case "dependents" | "remediation":
+            case "outdated" | "remediation":
                 return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": self.policies}
             case "outcomes":
                 return {target: [ROW] for target in input_document["targets"]}

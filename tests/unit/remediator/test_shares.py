@@ -30,13 +30,13 @@ class Costly(Answers):
     async def query(self, name: str, input_document: Any) -> Any:
         """Concerned targets are those of the changed objects' namespaces."""
         about = input_document.get("keys") or input_document.get("targets")
-        if name in {"dependents", "remediation", "outcomes"}:
+        if name in {"outdated", "remediation", "outcomes"}:
             self.queries.append((name, sorted({key.split("/")[2] for key in about})))
         needed = self.seconds(name, about)
         await asyncio.sleep(min(needed, 5.0))
         if needed > 5:
             raise OpaTimeout("no answer within 5 s")
-        if name in {"dependents", "remediation"}:
+        if name in {"outdated", "remediation"}:
             spaces = {key.split("/")[2] for key in about}
             targets = [f"g/R/{space}/r{number}" for space in spaces for number in range(self.targets.get(space, 1))]
             return {"scopes": {KIND: targets}, "objects": [], "policies": []}
@@ -99,7 +99,7 @@ async def test_small_changes_of_many_namespaces_are_computed_together() -> None:
 
 async def test_change_that_takes_too_long_is_found_by_halves_and_waits_alone() -> None:
     def seconds(name: str, about: list[str]) -> float:
-        return 60.0 if name in {"dependents", "remediation"} and "g/R/a/x7" in about else 0.0
+        return 60.0 if name in {"outdated", "remediation"} and "g/R/a/x7" in about else 0.0
 
     opa = Costly({}, seconds)
     shares = await shares_of(opa)
@@ -183,7 +183,7 @@ class SlowToRespond(Costly):
 
 
 async def test_refill_while_opa_is_checked_after_a_timeout_forgets_what_took_too_long() -> None:
-    opa = SlowToRespond({}, lambda name, _: 60.0 if name in {"dependents", "remediation"} else 0.0)
+    opa = SlowToRespond({}, lambda name, _: 60.0 if name in {"outdated", "remediation"} else 0.0)
     shares = await shares_of(opa)
     shares.note(changed("a/x", "a/y"))
     stepping = asyncio.create_task(shares.step())
