@@ -83,11 +83,12 @@ def test_admin_loads_rego(reader: Reader, cluster: ControlPlane) -> None:
     reader.follow(REGO, "A RegoPolicy", without="configmap/teams")
     reader.edit("replicas.yaml", "spec.replicas < 2", "spec.replicas < 1")
     reader.follow(REGO, "A test that fails")
-    reader.follow(REGO, "Deny a request")
     reader.follow(LEVELS, "Extend the hierarchy")
     reader.follow(LEVELS, "Load a module")
     reader.type(f"export OPA={reader.replaced['http://127.0.0.1:38109']}")
     reader.follow(LEVELS, "Find mistakes")
+    reader.stop()
+    reader.follow(REGO, "Deny a request")
     reader.follow(REGO, "Clean up")
     reader.stop()
 
