@@ -88,6 +88,7 @@ def test_admin_loads_rego(reader: Reader, cluster: ControlPlane) -> None:
     reader.type(f"export OPA={reader.replaced['http://127.0.0.1:38109']}")
     reader.follow(LEVELS, "Find mistakes")
     reader.stop()
+    reader.edit("replicas.yaml", "spec.replicas < 1", "spec.replicas < 2")
     reader.follow(REGO, "Deny a request")
     reader.follow(REGO, "Clean up")
     reader.stop()
