@@ -8,14 +8,13 @@ from typing import Any, Literal, get_args, get_origin
 
 from bridge.settings.model import SETTINGS
 
-_RULE = "|---|---|---|---|---|---|\n"  # below the head of the table
+_RULE = "|---|---|---|---|---|\n"  # below the head of the table
 
 
 def settings_page(page: str) -> str:
     """Return the page with the current table."""
     rows = [
-        f"| `{one.name}` | `{one.variable}` | {_option(one.option)} | {_type(one.type)} | {_default(one.default)} | "
-        f"{_escaped(one.text)} |"
+        f"| `{one.name}` | {_option(one.option)} | {_type(one.type)} | {_default(one.default)} | {_escaped(one.text)} |"
         for one in SETTINGS.values()
     ]
     before, _, after = page.partition(_RULE)
