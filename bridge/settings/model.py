@@ -202,22 +202,28 @@ class Settings:
         "v1", "Version of the Rego in ConfigMaps without the label policybridge.io/rego-version."
     )
     allowed_builtins: tuple[Builtin, ...] = setting((), "Built-ins with network access that admins' Rego may use.")
-    check_memory_mib: int = setting(384, "MiB of memory that one check or test of admins' Rego may use, on Linux.")
+    check_memory_mib: int = setting(384, "Maximum memory in MiB of one check or test of admins' Rego, on Linux.")
     kubernetes_view: bool = setting(True, "Provide objects at data.kubernetes, too, in kube-mgmt's layout.")
     opa_query_timeout: float = setting(
         5.0, "Seconds for a query about changed objects. The bridge later retries an object that takes longer alone."
     )
-    policy_max_leaves: int = setting(3_000, "Leaves of a policy; a policy with more is Invalid.")
-    policy_max_depth: int = setting(64, "Levels of a policy; a deeper policy is Invalid.")
-    policy_max_target_refs: int = setting(256, "Target refs of a policy; a policy with more is Invalid.")
-    policy_max_size: int = setting(256 << 10, "Characters of a policy as JSON; a larger policy is Invalid.")
-    status_writes_per_second: float = setting(50.0, "Status writes a second over time.", reloaded=True)
+    policy_max_leaves: int = setting(3_000, "Maximum number of leaves of a policy; a policy with more is Invalid.")
+    policy_max_depth: int = setting(64, "Maximum number of levels of a policy; a deeper policy is Invalid.")
+    policy_max_target_refs: int = setting(
+        256, "Maximum number of target refs of a policy; a policy with more is Invalid."
+    )
+    policy_max_size: int = setting(
+        256 << 10, "Maximum number of characters of a policy as JSON; a larger policy is Invalid."
+    )
+    status_writes_per_second: float = setting(50.0, "Maximum number of status writes per second.", reloaded=True)
     decision: str = setting(DEFAULT_DECISION, "The document of placement decisions, for `placement` and the webhook.")
     placement: tuple[str | PlacementSettings, ...] = setting(
         (), "Types whose objects get the annotations of a decision: <group>/<Kind>."
     )
-    placement_writes_per_second: float = setting(10.0, "Patches of placement a second over time.", reloaded=True)
-    placement_most_patches: int = setting(5, "Patches of placement of one object per minute.", reloaded=True)
+    placement_writes_per_second: float = setting(10.0, "Maximum number of placement patches per second.", reloaded=True)
+    placement_most_patches: int = setting(
+        5, "Maximum number of placement patches of one object per minute.", reloaded=True
+    )
     lease_namespace: str = setting("default", "Namespace of the Lease whose holder writes to the cluster.")
     lease_name: str = setting("policy-bridge", "Name of this Lease.")
     webhook_listen: str | None = setting(
@@ -233,10 +239,10 @@ class Settings:
     webhook_client_names: tuple[str, ...] = setting(
         (), "Accepted common names of client certificates. Default: any certificate of that authority."
     )
-    webhook_tls_min_version: Literal["TLSv1.2", "TLSv1.3"] = setting("TLSv1.3", "Lowest TLS version of the webhook.")
+    webhook_tls_min_version: Literal["TLSv1.2", "TLSv1.3"] = setting("TLSv1.3", "Minimum TLS version of the webhook.")
     webhook_connections: int = setting(512, "Maximum number of connections of the webhook.")
     webhook_connections_per_peer: int = setting(
-        256, "Connections of one address without a client certificate; 0: any number."
+        256, "Maximum number of connections of one address without a client certificate; 0: any number."
     )
     webhook_decision: str | None = setting(
         None,
