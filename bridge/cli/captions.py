@@ -43,7 +43,7 @@ def names_of(node: Drawn) -> tuple[str, str]:
     """Return a node's kind and its name; the `#` shows that a section belongs to its object."""
     key = node.key
     role = f" {key.role}" if key.role else ""
-    more = ", which does not exist" if node.missing else ", parameters" if node.parameters else ""
+    more = ", not found" if node.missing else ", parameters" if node.parameters else ""
     return plain(f"{key.kind}{role}{more}"), shortened(name_of(key))
 
 

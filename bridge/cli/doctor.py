@@ -62,6 +62,10 @@ _ENOUGH = 1 << 30  # bytes free: for `opa`, and for a build of it by Go
 _TIMEOUT = 5.0  # seconds for a response of OPA or an API server
 _NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
+_GRANT = (
+    "apply what `pbctl admin rbac` prints, for users of commands with --cluster --reader; "
+    "with --reader -n NAMESPACE a Role for one namespace"
+)
 
 State = Literal["ok", "missing", "unchecked"]
 
@@ -181,10 +185,13 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             if missing:
                 fix = "kubectl apply the CRDs of Gateway API (https://gateway-api.sigs.k8s.io)"
                 return Check("api server", "missing", f"{client.server}: {version}, without Gateway API", why, fix)
-            if refused := [one.what for one in await find_missing_access(client, always_read("list"))]:
-                found = f"{client.server}: {version}; no permission to list {', '.join(refused)}"
-                fix = "grant list and watch on them in all namespaces: `pbctl admin rbac` prints the roles"
-                return Check("api server", "missing", found, why, fix)
+            if refused := await find_missing_access(client, always_read("list")):
+                there = [dataclasses.replace(one, namespace=client.namespace) for one in refused]
+                lacking = {one.what for one in await find_missing_access(client, there)}
+                partly = [one.what for one in refused if one.what not in lacking]
+                found = f"{client.server}: {version}; no permission to list {', '.join(one.what for one in refused)}"
+                found += f"; in namespace {client.namespace} you may list {', '.join(partly)}" if partly else ""
+                return Check("api server", "missing", found, why, _GRANT)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
         return Check("api server", "missing", f"no answer in {_TIMEOUT:g} s", why, "check the server in the kubeconfig")

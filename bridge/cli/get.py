@@ -22,6 +22,7 @@ from bridge.model.text import TIE
 from bridge.queries.names import (
     CommandError,
     NameNotFoundError,
+    either,
     exemption_text,
     identity,
     object_name,
@@ -72,13 +73,17 @@ def _check(asked: Asked) -> Sequence[str]:
         shell_complete=completing("kinds"),
         help="Only list targets that have at least one path without this policy kind (or field).",
     ),
+    option("--sort-by", metavar="PATH", help="Sort by this field of -o json, such as .metadata.creationTimestamp."),
+    option("--no-headers", is_flag=True, help="Print tables without their header."),
+    option("--all", "everything", is_flag=True, help="Of policykinds: also the shipped ones that the source lacks."),
     check=_check,
     queries=COMMON,
 )
 async def get(engine: Engine, asked: Asked) -> Answer:
     """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.
 
-    Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME.
+    Write kinds as for kubectl: gateways, gtw, httproutes, svc, routes (all kinds of routes), KIND NAME or KIND/NAME;
+    several with commas: gateways,routes.
     PATHS is the number of paths on which a policy has an effect, and of all its paths.
 
     Examples:
@@ -98,25 +103,41 @@ async def get(engine: Engine, asked: Asked) -> Answer:
         pbctl get modules
     """
     without = asked.more["without"]
+    lists = []
     if without:
         entries = await uncovered_targets(engine.opa, without, asked.namespace, asked.selects)
-        found = ListedObjects("uncovered", await _at_targets(engine.opa, entries, asked.words[1:], asked.namespace))
-    else:
-        found = await listing(engine, asked.words, asked.kind, asked.namespace, asked.selects)
+        lists.append(
+            ListedObjects("uncovered", await _at_targets(engine.opa, entries, asked.words[1:], asked.namespace))
+        )
+    for word in () if without else asked.words[0].split(","):
+        words = (word, *asked.words[1:])
+        lists.append(await listing(engine, words, asked.kind, asked.namespace, asked.selects, every=asked.everything))
+    for one in lists:
+        _sort(one.entries, asked.more["sort_by"])
     return Answer(
-        lambda: [_LISTS[found.form].table(found.entries, asked.wide)],
+        lambda: [_LISTS[one.form].table(one.entries, asked.wide) for one in lists],
         f"No targets without {without} found." if without else nothing_to_list(asked.words),
-        found.entries,
-        names=lambda: _names(found),
-        namespaced=found.form not in _TITLES,
+        [entry for one in lists for entry in one.entries],
+        names=lambda: [name for one in lists for name in _names(one)],
+        namespaced=not any(one.form in _TITLES for one in lists),
+        headers=not asked.more["no_headers"],
     )
+
+
+def _sort(entries: list[Entry], path: str | None) -> None:
+    """Sort entries by the value at a path of kubectl's, `.metadata.name`; those without it come first."""
+    if path is None:
+        return
+    from bridge.cli.templates import sort_key
+
+    entries.sort(key=sort_key(path))
 
 
 def nothing_to_list(words: Sequence[str]) -> str:
     """Return the message for an empty list, as in kubectl."""
-    name = words[0].partition("/")[0]
-    form = LIST_OF.get(name.lower(), name)
-    return f"No {_TITLES.get(form, form)} found."
+    names = [word.partition("/")[0] for word in words[0].split(",")]
+    forms = [LIST_OF.get(name.lower(), name) for name in names]
+    return f"No {either([_TITLES.get(form, form) for form in forms])} found."
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +149,15 @@ class ListedObjects:
 
 
 async def listing(
-    engine: Engine, words: Sequence[str], kind: str | None, namespace: str | None, selects: Selects | None
+    engine: Engine,
+    words: Sequence[str],
+    kind: str | None,
+    namespace: str | None,
+    selects: Selects | None,
+    *,
+    every: bool = False,
 ) -> ListedObjects:
-    """Return the list that the words of a command line name.
+    """Return the list that the words of a command line name; with `every` also policy kinds that the source lacks.
 
     Raises CommandError for words of another form, and for a kind or object that does not exist.
     """
@@ -142,7 +169,7 @@ async def listing(
     names = frozenset(words[1:])
     chosen = await policy_kind(engine.opa, kind) if kind else None
     if form == "policykinds":
-        kinds = await listed_kinds(engine.opa, chosen)
+        kinds = await listed_kinds(engine.opa, chosen, every=every or bool(names))
         types: dict[str, Sequence[str]] = {entry["policyKind"]: () for entry in kinds}
         meant = frozenset(found for name in names for found in match_kinds(name, types) or [name])
         return ListedObjects(form, _named(kinds, "policyKind", meant))
@@ -180,11 +207,20 @@ def _named(entries: list[Entry], field: str, names: frozenset[str]) -> list[Entr
     """Return the entries with these names, or all. Raises NameNotFoundError for a name without an entry."""
     if not names:
         return entries
-    found = [entry for entry in entries if entry[field] in names or entry[field].rpartition("/")[2] in names]
-    missing = names - {entry[field] for entry in found} - {entry[field].rpartition("/")[2] for entry in found}
+    found = [entry for entry in entries if names & _spellings(entry[field])]
+    missing = names - {name for entry in found for name in _spellings(entry[field])}
     if missing:
         raise NameNotFoundError(f"not found: {', '.join(sorted(missing))}")
     return found
+
+
+def _spellings(text: str) -> set[str]:
+    """Return the names by which an entry is listed: its key, its name, and what tables print."""
+    spellings = {text, text.rpartition("/")[2]}
+    if text.count("/") == 3:  # a policy kind is not a key
+        key = parse_key(text)
+        spellings |= {name_of(key), short_key(key)}
+    return spellings
 
 
 async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, selects: Selects | None) -> list[Entry]:
@@ -217,8 +253,10 @@ async def listed_policies(opa: Opa, kind: str | None, namespace: str | None, sel
     ]
 
 
-async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
-    """Return every policy kind: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
+async def listed_kinds(opa: Opa, kind: str | None, *, every: bool) -> list[Entry]:
+    """Return the policy kinds: `{policyKind, class, mode, effectiveTarget, strategies, source, accepted, message}`.
+
+    Without `every` they are those that the source has: by a CRD, a PolicyKind or a policy.
 
     Types of policies that no policy kind describes have `not described` in `accepted`. Kinds of a PolicyKind also have
     its `identity`.
@@ -226,6 +264,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
     from bridge.queries.asking import objects, refused_policy_kinds, undescribed
 
     active = await opa.query("kinds_in_force", {})
+    had = {name for name, about in (await opa.query("types", {})).items() if about["policy"]}
     held = await objects(opa, map(parse_key, await opa.query("policykinds", {})))
     described = {f"{obj['spec']['group']}/{obj['spec']['kind']}": obj for obj in held.values() if _describes(obj)}
     listed = [
@@ -241,7 +280,7 @@ async def listed_kinds(opa: Opa, kind: str | None) -> list[Entry]:
             "message": "",
         }
         for name, about in sorted(active.items())
-        if kind in {None, name}
+        if kind == name or (kind is None and (every or name in had or about["layers"] != ["Preset"]))
     ]
     if kind is None:
         for key, message in await refused_policy_kinds(opa):

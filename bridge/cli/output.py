@@ -25,7 +25,7 @@ class Answer:
     kubectl. `document` is the data for JSON, YAML and templates. `names` makes the names for `-o name`, by default
     those of the document's entries. `code` is the exit code. `whole`: the tables belong together, so `--watch` shows
     all of them again when one differs. `namespaced`: the option for a namespace chooses the entries. `hint` is the
-    command that a reader of the tables may type next.
+    command that a reader of the tables may type next. Without `headers` tables have only their rows.
     """
 
     tables: Callable[[], Iterable[Block]]
@@ -36,6 +36,7 @@ class Answer:
     whole: bool = False
     namespaced: bool = True
     hint: str = ""
+    headers: bool = True
 
 
 def print_answer(output: str, answer: Answer) -> None:
@@ -56,7 +57,7 @@ def print_answer(output: str, answer: Answer) -> None:
 
         print_tables([custom_columns(template, answer.document)])
     elif blocks := filled(answer.tables()):
-        print_tables([*blocks, answer.hint] if answer.hint and sys.stdout.isatty() else blocks)
+        print_tables([*blocks, answer.hint] if answer.hint and sys.stdout.isatty() else blocks, headers=answer.headers)
     else:
         print_error(answer.nothing)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import command, option
-from bridge.cli.options import file_option, output_option
+from bridge.cli.options import file_option, namespace_option, output_option
 from bridge.cli.output import print_document, print_error, print_objects
 from bridge.cli.reading import INPUT_ERROR, report_problems, take_standard_input
 from bridge.cli.source import CONTEXT, kubeconfig_option
@@ -165,6 +165,7 @@ _LACKS = 1  # exit code
         is_flag=True,
         help="Only what `pbctl` commands read in a cluster: roles called NAME-reader, for you to bind to users.",
     ),
+    namespace_option("-n", "--namespace", about="With --reader: a Role that reads this namespace alone."),
     option(
         "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
     ),
@@ -183,6 +184,7 @@ def rbac(
     name: str,
     service_account: str,
     output: str,
+    namespace: str | None,
     *,
     check: bool,
     reader: bool,
@@ -204,31 +206,37 @@ def rbac(
         pbctl admin rbac --config bridge.yaml --check --as system:serviceaccount:policy-bridge:policy-bridge
         # A role for users of `pbctl explain`, `pbctl describe`, …
         pbctl admin rbac --cluster --reader | kubectl apply -f -
+        # A role for developers of one namespace
+        pbctl admin rbac --cluster --reader -n shop | kubectl apply -f -
     """
-    from bridge.sidecar.rbac import READ, role_objects
+    from bridge.sidecar.rbac import READ, in_namespace, role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
     kind_source = KindSource(**where)
     if user and not check:
         raise CommandError("--as needs --check")
-    namespace, slash, account = service_account.partition("/")
-    if not namespace or not slash or not account:
+    if namespace and not reader:
+        raise CommandError("-n needs --reader")
+    home, slash, account = service_account.partition("/")
+    if not home or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
     needs, in_part = read_needs(config, kind_source, check=check)
     if reader:
         needs = [one for one in needs if one.verbs == READ]
+    if namespace:
+        needs = in_namespace(needs, namespace)
     code = 0
     if check:
         code = _check(kind_source, needs, user, output)
     elif reader:
-        objects = role_objects(needs, f"{name}-reader", (namespace, account))
+        objects = role_objects(needs, f"{name}-reader", (home, account))
         roles = [one for one in objects if "rules" in one]
         if output == "yaml":
             print("\n".join(map(_binding, roles)))
         _print(output, needs, roles)
     else:
-        _print(output, needs, role_objects(needs, name, (namespace, account)))
+        _print(output, needs, role_objects(needs, name, (home, account)))
     return INPUT_ERROR if in_part else code
 
 

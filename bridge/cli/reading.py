@@ -262,13 +262,14 @@ def _report_faults(engine: Engine) -> bool:
 
     Rejected Rego of other authors is one warning, because the result is correct without it.
     """
+    if forbidden := [one for one in engine.problems if one.forbidden]:
+        from bridge.cli.rights import incomplete_line
+
+        print_error(incomplete_line(forbidden))
+        print_error("`pbctl doctor` lists the missing permissions. The OPA of a bridge (--opa URL) has everything.")
     for problem in engine.problems:
         if not problem.forbidden:
             print_error(f"error: {problem.subject}: {problem.message}")
-    if forbidden := [one for one in engine.problems if one.forbidden]:
-        from bridge.cli.rights import missing_rights
-
-        print_error(f"error: {missing_rights(forbidden)}")
     if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
         print_error(
             f"warning: Rego of {first_of(objects, _NAMED)} was rejected and is not included in this result "

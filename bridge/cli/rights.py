@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from bridge.model.changes import Trouble
 from bridge.model.types import CONSTRAINT, CRD, GATEWAY_API, POLICY_KIND
+from bridge.queries.names import either
 
 # Types in the words of users, in the order of the line; other types are policies.
 _WORDS = {
@@ -24,19 +25,22 @@ _WORDS = {
 _POLICIES = "policies"
 
 
-def missing_rights(forbidden: Sequence[Trouble]) -> str:
-    """Return what a user may read in some namespaces only, what not at all, and where complete answers are."""
-    partly = [one for one in forbidden if one.namespaces]
-    words = _words(partly)
-    others = [f"other {word}" if word in words else word for word in _words(set(forbidden) - set(partly))]
-    namespaces = ", ".join(sorted({name for one in partly for name in one.namespaces}))
-    limits = [f"{', '.join(words)} only in namespace {namespaces}"] if partly else []
-    limits += [f"no {', '.join(others)}"] if others else []
-    hint = "" if partly else "; choose a namespace that you may read, by -n or in the kubeconfig's context"
-    return (
-        f"you may read {', and '.join(limits)}: this result leaves out all others{hint}. Complete answers: "
-        "the page or the OPA (--opa URL) of a bridge, or the role that `pbctl admin rbac --reader` prints"
-    )
+WIDTH = 80  # characters that the line has at most
+
+
+def incomplete_line(forbidden: Sequence[Trouble]) -> str:
+    """Return what a user may not read, as a line of at most WIDTH characters: the first words, and how many others."""
+    words = _words(one for one in forbidden if not one.namespaces)
+    elsewhere = ["other namespaces"] if any(one.namespaces for one in forbidden) else []
+    lines = [
+        f"Incomplete: you can't read {either([*words[:shown], *_others(len(words) - shown), *elsewhere])}"
+        for shown in range(len(words), -1, -1)
+    ]
+    return next(line for line in lines if len(line) <= WIDTH)
+
+
+def _others(number: int) -> list[str]:
+    return [f"{number} other types"] if number > 1 else ["another type"] if number else []
 
 
 def _words(troubles: Iterable[Trouble]) -> list[str]:

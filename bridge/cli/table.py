@@ -104,22 +104,22 @@ class Document:
 Block = Table | Fields | Document | str  # a text is a title or a sentence
 
 
-def print_tables(blocks: Sequence[Block], like: Table | None = None) -> None:
+def print_tables(blocks: Sequence[Block], like: Table | None = None, *, headers: bool = True) -> None:
     """Print tables on standard output, separated by an empty line, as wide as the terminal; a text is a title.
 
     Tables after a table `like` these have no header, and their columns are aligned with that table's.
     """
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     colors = _use_colors()
-    text = "\n".join(_printed(block, width, colors=colors, like=like) for block in blocks)
+    text = "\n".join(_printed(block, width, colors=colors, like=like, headers=headers) for block in blocks)
     # A terminal or file that cannot show a character must not stop the output.
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
 
 
-def _printed(block: Block, width: int | None, *, colors: bool, like: Table | None) -> str:
+def _printed(block: Block, width: int | None, *, colors: bool, like: Table | None, headers: bool) -> str:
     if isinstance(block, Table):
-        return render(block, width, colors=colors, like=like)
+        return render(block, width, colors=colors, like=like, headers=headers)
     if isinstance(block, Fields):
         return "\n".join(_below([(f"{name}:", value, _plain) for name, value in block.rows], width, "")) + "\n"
     if isinstance(block, Document):
@@ -135,14 +135,20 @@ def filled(blocks: Iterable[Block]) -> list[Block]:
     return [block for block in blocks if isinstance(block, str) or block.rows]
 
 
-def render(table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None) -> str:
+def render(
+    table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None, headers: bool = True
+) -> str:
     """Return the table as text with a final newline; `width` in characters, None for no limit; `like`: see above."""
     rows = [[plain(cell) for cell in row] for row in table.rows]
     measured = [*rows, *([plain(cell) for cell in row] for row in (like.rows if like else ()))]
     beside, widths, gap = _arrange(table, measured, width)
     below = [index for index, title in enumerate(table.titles) if title not in table.spare and index not in beside]
     painters = [paint if colors and title in _PAINTED else _plain for title in table.titles]
-    lines = [] if like else [_line([table.titles[index] for index in beside], widths, [_plain] * len(beside), gap)]
+    lines = (
+        []
+        if like or not headers
+        else [_line([table.titles[index] for index in beside], widths, [_plain] * len(beside), gap)]
+    )
     for row in rows:
         hanging = "" if _TREE not in table.titles else _INDENT  # of lines that continue the policies of a node
         cells = [_wrap(row[index], size, hanging) for index, size in zip(beside, widths, strict=True)]
@@ -159,6 +165,9 @@ def render(table: Table, width: int | None = None, *, colors: bool = False, like
                 lines += _below(policies, width, _branches(row[0]).replace(TIE, " "))
             else:
                 lines += _below(named, width)
+    hidden = [title for index, title in enumerate(table.titles) if title in table.spare and index not in beside]
+    if hidden and headers and not like:
+        lines.append(f"Not shown in this width: {', '.join(hidden)}")
     return "\n".join(lines) + "\n"
 
 

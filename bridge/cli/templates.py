@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +100,22 @@ def custom_columns(text: str, document: Any) -> Table:
         [",".join(map(_text, path.findall(item))) or "<none>" for _, path in columns] for item in items
     ]
     return Table([header for header, _ in columns], rows)
+
+
+def sort_key(path: str) -> Callable[[Any], tuple[int, float, str]]:
+    """Return the key by which entries are sorted by a path: numbers by their size, other values by their text.
+
+    Raises CommandError for a path of another form.
+    """
+    compiled = _compiled(path.strip().removeprefix("{").removesuffix("}"), path)
+
+    def key(entry: Any) -> tuple[int, float, str]:
+        value: Any = next(iter(compiled.findall(entry)), None)
+        if value is None:
+            return 0, 0.0, ""
+        return (1, float(value), "") if isinstance(value, int | float) else (2, 0.0, _text(value))
+
+    return key
 
 
 def listed(document: Any) -> Any:

@@ -33,6 +33,8 @@ ALWAYS = (
     ),
 )
 
+CLUSTER_SCOPED = (CRD, POLICY_KIND, CONSTRAINT, "core/Namespace", f"{GATEWAY_API}/GatewayClass")  # of ALWAYS
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceType:

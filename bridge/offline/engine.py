@@ -192,6 +192,9 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)
         async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types) as (opa, changed):
+            forbidden = {one.subject: list(one.namespaces) for one in unread.sorted() if one.forbidden}
+            if forbidden:
+                await opa.put("unread", forbidden)
             yield Engine(
                 opa,
                 [*lacking, *found.unread, *unread.sorted()],

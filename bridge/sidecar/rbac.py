@@ -4,13 +4,13 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bridge.admission.webhook_configuration import GROUP, KINDS
 from bridge.kube.violation_reports import FORMS
 from bridge.model.keys import CORE
-from bridge.model.types import ALWAYS, Access, plural_by_rule, regular_plural
+from bridge.model.types import ALWAYS, CLUSTER_SCOPED, Access, plural_by_rule, regular_plural
 from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
 from bridge.settings.model import Settings
 
@@ -109,6 +109,12 @@ def _of_itself(settings: Settings) -> Iterator[Access]:
 
 _GROUP = "rbac.authorization.k8s.io"
 Rule = dict[str, Any]
+
+
+def in_namespace(access: Iterable[Access], namespace: str) -> list[Access]:
+    """Return the permissions in one namespace instead of all, without those on types that are in no namespace."""
+    whole = {plural_by_rule(one) for one in CLUSTER_SCOPED}
+    return [replace(one, namespace=namespace) for one in access if not one.namespace and one.resource not in whole]
 
 
 def rules(access: Iterable[Access]) -> dict[str, list[Rule]]:

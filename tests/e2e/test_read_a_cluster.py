@@ -210,6 +210,15 @@ def _kubeconfig_of(control_plane: ControlPlane, account: str, file: Path) -> Pat
     return control_plane.write_kubeconfig(file, str(made["status"]["token"]))
 
 
+def _in_namespace(kubeconfig: Path, namespace: str) -> Path:
+    """Return a copy of a kubeconfig with this namespace in its context."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    config["contexts"][0]["context"]["namespace"] = namespace
+    file = kubeconfig.with_suffix(".namespace")
+    file.write_text(yaml.safe_dump(config))
+    return file
+
+
 def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missing(
     bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
 ) -> None:
@@ -218,13 +227,20 @@ def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missi
     there = ("-n", NAME, "--kubeconfig", kubeconfig)
     effective = bridge("effective", "svc/cart", *there, "-o", "json")
     assert {entry["policyKind"] for entry in _effective(effective.stdout)} == {f"{GATEWAY_API}/BackendTLSPolicy"}
-    (line,) = effective.stderr.splitlines()
-    assert f"HTTPRoutes, Services, policies only in namespace {NAME}, and no Gateways, " in line
-    for words in ("ReferenceGrants", "Rego of admins", "--opa URL", "the page", "`pbctl admin rbac --reader` prints"):
-        assert words in line
-    assert "in all namespaces" not in line
-    assert "rejected" not in line
+    line, hint = effective.stderr.splitlines()
+    assert line == "Incomplete: you can't read Gateways, ListenerSets, 8 other types or other namespaces"
+    assert "`pbctl doctor`" in hint
     # What this user may not read may exist; the missing Service would be visible.
+    whole = bridge("explain", "httproute/cart", *there).stdout + bridge("effective", "httproute/cart", *there).stdout
+    whole += bridge("request", "http://a.example.com", *there).stdout
+    assert f"you can't read Gateway {NAME}-infra/public" in whole
+    assert "You can't read Gateways" in whole
+    assert "does not exist" not in whole
+    assert "no Gateway" not in whole
+    doctor = bridge("doctor", "--kubeconfig", _in_namespace(kubeconfig, NAME), "-o", "json")
+    (found,) = [check for check in json.loads(doctor.stdout) if check["name"] == "api server"]
+    assert f"in namespace {NAME} you may list services, httproutes.{GATEWAY_API}" in found["found"]
+    assert "`pbctl admin rbac` prints, for users of commands with --cluster --reader" in found["fix"]
     problems = bridge("problems", *there, "-o", "json")
     assert [one["reason"] for one in json.loads(problems.stdout)] == ["BackendNotFound"]
     assert bridge("get", "routes", *there, "-o", "name").stdout.split() == [f"httproute.{GATEWAY_API}/cart"]
@@ -235,7 +251,29 @@ def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missi
     elsewhere = bridge("get", "routes", "--kubeconfig", kubeconfig)
     nothing = "No routes found in namespace default (-A: in all namespaces), as far as the source could be read."
     assert elsewhere.stderr.splitlines()[-1] == nothing
-    assert "choose a namespace that you may read" in elsewhere.stderr
+
+
+def test_printed_role_reads_one_namespace(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
+) -> None:
+    kubectl_apply(f"{OBJECTS}---\n{USER.replace('developer', 'member')}---\n{ROLE.partition('---')[2]}")
+    printed = bridge("admin", "rbac", "--reader", "-n", NAME, "--name", NAME, "--kubeconfig", control_plane.kubeconfig)
+    assert printed.returncode == 0, printed.stderr
+    roles = [one for one in yaml.safe_load_all(printed.stdout) if one]
+    assert [(one["kind"], one["metadata"]["namespace"]) for one in roles] == [("Role", NAME)]
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "member", "namespace": NAME},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": roles[0]["metadata"]["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": "member", "namespace": NAME}],
+    }
+    kubectl_apply(f"{printed.stdout}\n---\n{yaml.safe_dump(binding)}")
+    kubeconfig = _kubeconfig_of(control_plane, "member", tmp_path / "member")
+    listed = bridge("get", "policies,routes,gateways", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "name")
+    assert f"gateway.{GATEWAY_API}/edge" in listed.stdout.split()
+    line = listed.stderr.splitlines()[0]
+    assert line == "Incomplete: you can't read GatewayClasses, Namespaces, 3 other types or other namespaces"
 
 
 def test_lists_are_of_the_namespace_of_the_context_and_names_are_found_everywhere(
@@ -266,7 +304,7 @@ def test_a_user_without_rights_gets_a_line_and_a_complete_answer_with_the_role_o
     kubeconfig = _kubeconfig_of(control_plane, "developer", tmp_path / "developer")
     ask = ("effective", "svc/cart", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "json")
     lines = bridge(*ask).stderr.splitlines()
-    assert len([line for line in lines if "`pbctl admin rbac --reader` prints" in line]) == 1, lines
+    assert lines[0].startswith("Incomplete: you can't read Gateways, "), lines
     printed = bridge("rbac", "--reader", "--name", NAME, "--kubeconfig", control_plane.kubeconfig)
     assert printed.returncode == 0, printed.stderr
     kubectl_apply(printed.stdout + "---\n" + BINDING)

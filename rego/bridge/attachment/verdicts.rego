@@ -100,7 +100,9 @@ _shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, but %s
 	count(sharing) > 0
 }
 
-_not_found(policy_key, ref) := sprintf("Target %s is not found%s%s", [
+_not_found(policy_key, ref) := sprintf("You can't read its target %s", [keys.describe(ref.key)]) if {
+	lookup.may_be_unread(ref.object)
+} else := sprintf("Target %s is not found%s%s", [
 	keys.describe(ref.key),
 	concat("", [", or no ReferenceGrant lets this policy name it" |
 		keys.parse(ref.object).namespace != keys.parse(policy_key).namespace

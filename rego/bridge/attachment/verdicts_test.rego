@@ -29,6 +29,12 @@ test_a_target_or_section_that_does_not_exist_is_not_found if {
 	]
 }
 
+test_target_that_the_user_may_not_read_is_not_called_missing if {
+	policy := _color([testing.ref("HTTPRoute", "gone"), testing.ref("Gateway", "gone")])
+	found := _verdicts(policy, []) with data.unread as {"gateway.networking.k8s.io/Gateway": []}
+	[message | some [_, message] in found] == ["Target HTTPRoute shop/gone is not found", "You can't read its target Gateway shop/gone"]
+}
+
 # T2: nothing leaks of another namespace.
 test_absent_and_not_granted_have_one_message if {
 	message := "Target Gateway infra/%s is not found, or no ReferenceGrant lets this policy name it"
@@ -306,6 +312,12 @@ test_a_selector_of_namespaces_selects_where_a_grant_permits_it if {
 	chosen := _selecting([], [_anywhere({"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "infra"}}})])
 	_targets(chosen, [_red, _far, _route_grant]) == {far}
 	_targets(_selecting([], [_anywhere({"from": "Same"})]), [_red, _far, _route_grant]) == {_key("red")}
+}
+
+test_target_that_the_user_may_not_read_is_not_called_missing if {
+	policy := _color([testing.ref("HTTPRoute", "gone"), testing.ref("Gateway", "gone")])
+	found := _verdicts(policy, []) with data.unread as {"gateway.networking.k8s.io/Gateway": []}
+	[message | some [_, message] in found] == ["Target HTTPRoute shop/gone is not found", "You can't read its target Gateway shop/gone"]
 }
 
 # T2: nothing leaks of another namespace.

@@ -3,6 +3,7 @@ package bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
+import data.bridge.lookup
 
 # The declared links above a node that are ignored, a list of `{parent, child, reason, message}` with Gateway API's own
 # reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
@@ -94,6 +95,9 @@ _refused_backends(route_key) := {link |
 
 _rejection_message(link) := message if {
 	message := _listener_message(link)
+} else := sprintf("you can't read %s", [keys.describe(named)]) if {
+	named := {"ParentNotFound": link.parent, "ChildNotFound": link.child, "BackendNotFound": link.child}[link.reason]
+	lookup.may_be_unread(keys.whole(named))
 } else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"
 	is_port(link.child)

@@ -47,6 +47,16 @@ test_every_link_that_does_not_count_is_reported_with_its_reason if {
 	]
 }
 
+test_objects_that_the_user_may_not_read_are_not_called_missing if {
+	changed := {"changes": {"upsert": [_cart_to([{"name": "edge", "namespace": "infra"}, {"name": "own"}], ["shop.org"])]}}
+	unread := {"gateway.networking.k8s.io/Gateway": ["shop"]}
+	links := hierarchy.rejected_links("core/Service/shop/cart") with input as changed with data.unread as unread
+	{link.message | some link in links; link.reason == "ParentNotFound"} == {
+		"you can't read Gateway infra/edge",
+		"Gateway shop/own does not exist",
+	}
+}
+
 test_a_backend_that_no_grant_lets_a_route_name_is_reported_and_no_more if {
 	route := testing.route("cart", [], [{"backendRefs": [{"name": "bank", "namespace": "payments"}]}])
 	links := hierarchy.rejected_links("core/Service/payments/bank") with input as {"changes": {"upsert": [route]}}

@@ -30,6 +30,17 @@ has_object(key) if {
 	get(key)
 }
 
+# An object that may exist, and that the user of a command may not read. `data.unread` has the namespaces that they may
+# read, by type.
+may_be_unread(key) if {
+	parts := keys.parse(key)
+	readable := data.unread[parts.type]
+	not parts.namespace in readable
+}
+
+# The types of which the user may not read every object.
+partly_read contains type if some type, _ in data.unread
+
 # This OPA has a part of everything (see `bridge.fleet`).
 has_view if data.bridge_below.partial
 

@@ -512,13 +512,17 @@ _candidate_bound := 5
 
 # The progress of a request that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing,
 # Gateway, Listener or Route; the candidates are the nearest nodes there, `{node, reason, message}`.
-nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no Gateway", "candidates": []} if {
+nearest := {"reached": "Nothing", "reason": "NoGateway", "message": _no_gateway_message, "candidates": []} if {
 	count(gateways) == 0
 } else := _no_listener if {
 	count(entry_points) == 0
 } else := found if {
 	found := [no_rule | some entry in entry_points; no_rule := _no_matching_rule(entry)][0]
 } else := _no_route(entry_points[0])
+
+_no_gateway_message := "You can't read Gateways" if {
+	"gateway.networking.k8s.io/Gateway" in lookup.partly_read
+} else := "There is no Gateway"
 
 _no_listener := {
 	"reached": "Gateway",

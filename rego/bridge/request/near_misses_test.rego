@@ -16,6 +16,12 @@ _one_gateway := testing.gateway("public", [testing.listener("http", 80)])
 
 test_without_a_gateway_nothing_is_reached if {
 	_reached({"host": "shop.example.com"}, []).reason == "NoGateway"
+	_reached({"host": "shop.example.com"}, []).message == "There is no Gateway"
+}
+
+test_gateways_that_the_user_may_not_read_are_not_called_missing if {
+	found := _reached({"host": "shop.example.com"}, []) with data.unread as {"gateway.networking.k8s.io/Gateway": []}
+	found.message == "You can't read Gateways"
 }
 
 test_routes_of_similar_hostnames_are_nearest_where_none_has_the_host if {

@@ -313,7 +313,12 @@ _refs_to(policy_kind, object_key) := {[policy_key, ref] |
 	some ref in attachment.refs_on(policy_key, object_key)
 }
 
+# The statement that a policy kind has nothing to act at: "there is no HTTPRoute rule".
+absence(policy_kind) := sprintf("you can read no %s", [lower(kinds.get(policy_kind).effectiveTarget)]) if {
+	count(lookup.partly_read) > 0
+} else := sprintf("there is no %s", [lower(kinds.get(policy_kind).effectiveTarget)])
+
 _without_scope(policy_kind, policy_key, ref) := {"reason": "NoScope", "message": message} if {
 	attachment.verdict(policy_key, ref).reason == "Accepted"
-	message := sprintf("there is no %s at or below %s", [lower(kinds.get(policy_kind).effectiveTarget), keys.describe(ref.key)])
+	message := sprintf("%s at or below %s", [absence(policy_kind), keys.describe(ref.key)])
 } else := attachment.verdict(policy_key, ref)

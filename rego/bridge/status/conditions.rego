@@ -10,6 +10,7 @@ import data.bridge.lib.keys
 import data.bridge.lookup
 import data.bridge.outcomes
 import data.bridge.policy as policies
+import data.bridge.scopes
 
 # The desired status of a policy, `{policy, policyKind, mode, controllerName?, outcome?, incomplete?, conditions, types}`;
 # `outcome` is that on all its paths in one word, `incomplete` are reasons why it is not certain, and `types` are the
@@ -156,7 +157,7 @@ outcome_message(policy_key, _, []) := policies.refusal(policy_key).message if {
 	# policy acts at its targets, but at none that is not accepted or that other controllers serve.
 	absence := {
 		true: "none of its targets is in effect",
-		false: sprintf("there is no %s at or below its targets", [lower(kinds.of_policy(policy_key).effectiveTarget)]),
+		false: sprintf("%s at or below its targets", [scopes.absence(keys.type_of(policy_key))]),
 	}[kinds.is_direct(keys.type_of(policy_key))]
 }
 

@@ -20,20 +20,28 @@ def reported(
     return capsys.readouterr().err.splitlines()
 
 
-def test_types_that_a_user_may_not_read_are_one_line_in_words_of_effects(capsys: pytest.CaptureFixture[str]) -> None:
-    types = [f"{GATEWAY_API}/{kind}" for kind in ("Gateway", "ReferenceGrant", "TLSRoute", "UDPRoute")]
-    types += ["core/ConfigMap", "policybridge.io/RegoPolicy", "example.com/ColorPolicy", "example.com/TimeoutPolicy"]
-    (line,) = reported(capsys, [Trouble(one, "403", forbidden=True) for one in types])
-    assert line.startswith("error: you may read no Gateways, ReferenceGrants, other routes, Rego of admins, policies: ")
-    assert "--opa URL" in line
-    assert "rejected" not in line
+KINDS = ("Gateway", "ListenerSet", "GatewayClass", "ReferenceGrant", "HTTPRoute", "TLSRoute", "UDPRoute")
+NEXT = "`pbctl doctor` lists the missing permissions. The OPA of a bridge (--opa URL) has everything."
 
 
-def test_types_that_a_user_may_read_in_a_namespace_are_named_with_it(capsys: pytest.CaptureFixture[str]) -> None:
-    routes = Trouble(f"{GATEWAY_API}/HTTPRoute", "403", forbidden=True, namespaces=("shop",))
-    color = Trouble("example.com/ColorPolicy", "403", forbidden=True, namespaces=("shop",))
-    (line,) = reported(capsys, [routes, color, Trouble("example.com/TimeoutPolicy", "403", forbidden=True)])
-    assert line.startswith("error: you may read HTTPRoutes, policies only in namespace shop, and no other policies: ")
+@pytest.mark.parametrize(
+    ("unread", "partly", "line"),
+    [
+        (["Gateway"], [], "Incomplete: you can't read Gateways"),
+        (["Gateway", "ReferenceGrant"], [], "Incomplete: you can't read Gateways or ReferenceGrants"),
+        ([], ["HTTPRoute"], "Incomplete: you can't read other namespaces"),
+        (["Gateway"], ["HTTPRoute"], "Incomplete: you can't read Gateways or other namespaces"),
+        (KINDS, [], "Incomplete: you can't read Gateways, ListenerSets or 4 other types"),
+    ],
+)
+def test_first_line_names_what_a_user_may_not_read(
+    capsys: pytest.CaptureFixture[str], unread: list[str], partly: list[str], line: str
+) -> None:
+    forbidden = [Trouble(f"{GATEWAY_API}/{kind}", "403", forbidden=True) for kind in unread]
+    forbidden += [Trouble(f"{GATEWAY_API}/{kind}", "403", forbidden=True, namespaces=("shop",)) for kind in partly]
+    problem = Trouble("shop/10.yaml:1", "document 1: no kind")
+    assert reported(capsys, [problem, *forbidden]) == [line, NEXT, "error: shop/10.yaml:1: document 1: no kind"]
+    assert len(line) <= 80
 
 
 def test_rejected_rego_and_other_problems_keep_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
