@@ -40,7 +40,9 @@ def _setting_options() -> tuple[click.Option, ...]:
 
 
 def _option(setting: Setting) -> click.Option:
-    flag, metavar = setting.option.split()
+    flag, _, metavar = setting.option.partition(" ")
+    if setting.type is bool:
+        return click.Option([flag, setting.name], is_flag=True, default=None, help=setting.text)
     several = get_origin(setting.type) is tuple
     choices = get_args(setting.type) if get_origin(setting.type) is Literal else None
     default = "" if several or setting.default in {None, ""} else f" Default: {setting.default}."
@@ -71,6 +73,8 @@ def run(config: Path | None, **flags: Any) -> None:
         pbctl run
         # Use an OPA that runs with the output of `opa-config`
         pbctl run --opa http://127.0.0.1:8181
+        # Try it on a cluster without writing anything to it
+        pbctl run --read-only
         # Settings from a file
         pbctl run --config bridge.yaml
     """

@@ -265,6 +265,12 @@ class Settings:
     )
     webhook_service: str = setting("policy-bridge/policy-bridge", "Namespace and name of the webhook's Service.")
     webhook_url: str | None = setting(None, "URL of the webhook instead of a Service: https://HOST:PORT/admission.")
+    read_only: bool = setting(
+        False,
+        "Write nothing to the cluster: no statuses, annotations, reports, Events or Lease. The log has what concerns "
+        "admins' Rego.",
+        "--read-only",
+    )
     publish: tuple[str | ViewSettings, ...] = setting(
         (),
         f"Views to publish as bundles for other OPAs: {FORMS}; in a file also with labels. Repeatable.",

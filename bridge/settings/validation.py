@@ -128,6 +128,12 @@ _RULES: tuple[Rule, ...] = (
     _address("probe_listen"),
     _address("webhook_listen"),
     _address("publish_listen"),
+    (
+        "read_only",
+        lambda s: not s.read_only or s.webhook_listen is None,
+        " excludes webhook_listen: the bridge writes the webhook's configuration",
+    ),
+    ("read_only", lambda s: not s.read_only or not s.publish_to, " excludes publish_to: only a writer stores views"),
     ("publish", lambda s: check_views(s.views), ""),
     ("publish_to", lambda s: check_destinations(s.destinations, s.views), ""),
     ("publish_to", lambda s: s.publish or not s.publish_to, " needs publish, which names the views"),

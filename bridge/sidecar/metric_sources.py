@@ -29,7 +29,8 @@ def measure_start(metrics: Metrics, checks: Checks, store: Store, reloading: Rel
     """Register metrics that are known before anything has started."""
     metrics.read("build", lambda: {(__version__, platform.python_version()): 1})
     metrics.read("ready", lambda: {name: not why for name, why in checks().items()})
-    metrics.read("leader", store.sink.may_write)
+    if store.writes:
+        metrics.read("leader", store.sink.may_write)
     metrics.read("listings", store.listings)
     metrics.read("settings_reloads", lambda: reloading.results)
     metrics.read("settings_current", lambda: reloading.current)

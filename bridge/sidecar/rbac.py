@@ -49,7 +49,10 @@ def always_read(*verbs: str) -> list[Access]:
 
 def needed_access(settings: Settings, facts: Facts) -> list[Access]:
     """Return everything that `pbctl run` does with these settings on a cluster, in a stable order."""
-    return sorted({*_of_objects(settings, facts), *_of_policies(settings), *_of_itself(settings)})
+    read_or_written = {*_of_objects(settings, facts), *_of_policies(settings)}
+    if settings.read_only:
+        return sorted(one for one in read_or_written if one.verbs == READ)
+    return sorted({*read_or_written, *_of_itself(settings)})
 
 
 def explained_kinds(kinds: Mapping[str, Mapping[str, Any]], *, served: bool) -> list[str]:

@@ -36,13 +36,15 @@ COMPONENT = "policybridge.io/bridge"  # the reporter of Events
 class Store:
     """The source of objects and the sink of statuses: a cluster, or a folder of manifests.
 
-    `policies` is the source of policy authors' objects, None if these are among the objects of `source`. `cluster`,
-    `events` and `reports` are None for a folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
+    `writes`: this bridge, or another one with its Lease, writes to the sink. `policies` is the source of policy
+    authors' objects, None if these are among the objects of `source`. `cluster`, `events` and `reports` are None for a
+    folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
     """
 
     name: str
     source: Source
     sink: StatusSink
+    writes: bool = True
     policies: Source | None = None
     cluster: FencedClient | None = None
     events: Recorder | None = None
@@ -103,16 +105,13 @@ class FolderStore(Store):
         self.source = self._manifests
         self.sink = MemorySink()
 
-    async def report_policies(self, authors: Authors) -> None:
+    def report_policies(self, authors: Authors) -> Coroutine[None, None, None]:
         """Log the state of policy authors' objects."""
-        announce(authors, self.record)
+        return _log_policies(authors)
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Log it."""
-        tell = log.warning if event_type == "Warning" else log.info
-        metadata = regarding.get("metadata") or {}
-        names = (regarding.get("kind"), metadata.get("namespace"), metadata.get("name"))
-        tell(message, reason=reason, object="/".join(str(name) for name in names if name))
+        _log_event(regarding, event_type, reason, message)
 
     def position(self, key: Key) -> tuple[str, int] | None:
         """Return the file and line of an object."""
@@ -125,6 +124,18 @@ class FolderStore(Store):
     def doubts(self) -> list[tuple[Key, Doubt, int]]:
         """Return unknown kinds and fields, and values that the CRDs' schemas refuse."""
         return self._manifests.doubts()
+
+
+async def _log_policies(authors: Authors) -> None:
+    """Log the state of policy authors' objects."""
+    announce(authors, _log_event)
+
+
+def _log_event(regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
+    tell = log.warning if event_type == "Warning" else log.info
+    metadata = regarding.get("metadata") or {}
+    names = (regarding.get("kind"), metadata.get("namespace"), metadata.get("name"))
+    tell(message, reason=reason, object="/".join(str(name) for name in names if name))
 
 
 MARKED = "policybridge.io/marked"  # annotation of the Lease: the names of marks on objects, as JSON
@@ -202,7 +213,10 @@ class ClusterSink:
 
 
 class ClusterStore(Store):
-    """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it."""
+    """An API server. The holder of the Lease writes; all writes except the Lease itself and Events depend on it.
+
+    With the setting `read_only` the bridge never acquires the Lease, and logs Events instead.
+    """
 
     def __init__(self, client: KubeClient, settings: Settings) -> None:
         self._client = client
@@ -215,6 +229,7 @@ class ClusterStore(Store):
         self._writing = FencedClient(client, self._lease)
         self._recorder = Recorder(client, COMPONENT)
         self.name = client.server
+        self.writes = not settings.read_only
         self.source = self._objects
         self.policies = self._authored
         self.sink = ClusterSink(self._writing, self._objects.resource, self._lease)
@@ -225,6 +240,9 @@ class ClusterStore(Store):
 
     async def run(self) -> None:
         """Keep the Lease and write Events."""
+        if not self.writes:
+            log.info("nothing is written to the cluster", why="read_only")
+            return
         async with asyncio.TaskGroup() as tasks:
             self._leading = tasks.create_task(self._lease.run())
             tasks.create_task(self._recorder.run())
@@ -239,10 +257,15 @@ class ClusterStore(Store):
 
     def report_policies(self, authors: Authors) -> Coroutine[None, None, None]:
         """Write the state of policy authors' objects."""
+        if not self.writes:
+            return _log_policies(authors)
         return Reporter(authors, self._writing, self._authored.resource, self.record).run()
 
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Record an Event."""
+        if not self.writes:
+            _log_event(regarding, event_type, reason, message)
+            return
         self._recorder.record(regarding, event_type, reason, message)
 
     def rediscover(self, _: Notice) -> None:

@@ -62,7 +62,11 @@ class Family(NamedTuple):
 
 FAMILIES = (
     Family("build", "info", "Always 1, with the versions of the bridge and of Python.", ("version", "python")),
-    Family("leader", "gauge", "1 if this bridge may write: it holds the Lease, or its source is a folder."),
+    Family(
+        "leader",
+        "gauge",
+        "1 if this bridge may write: it holds the Lease, or reads a folder. Not with read_only.",
+    ),
     Family("ready", "gauge", "1 if the check of /readyz passes.", ("check",)),
     Family("replicated_objects", "gauge", "Objects in OPA, by type (group/Kind).", ("type",)),
     Family(

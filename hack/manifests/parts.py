@@ -44,7 +44,7 @@ OWN_SETTINGS = (
     *("manifests", "kubeconfig", "context", "listen", "probe_listen", "shutdown_grace", "shutdown_drain"),
     *("opa_url", "opa_token_file", "opa_ca_file", "opa_cert_file", "opa_key_file"),
     *("opa_readers", "opa_port", "opa_socket", "opa_listen", "bundle_credentials"),
-    *("policy_namespaces", "lease_namespace", "lease_name"),
+    *("policy_namespaces", "lease_namespace", "lease_name", "read_only"),
     *("webhook_listen", "webhook_cert_file", "webhook_key_file", "webhook_decision"),
     *("webhook_deadline", "webhook_configuration", "webhook_service", "webhook_url"),
     *("webhook_client_ca_file", "webhook_client_names"),
@@ -65,23 +65,26 @@ def copied() -> dict[str, str]:
 
 
 def rbac_part(scratch: Path) -> str:
-    """Return the permissions in parts: those that are always needed, and those of the webhook."""
+    """Return the permissions in parts: those that are always needed, those of the webhook, and those of an observer."""
     plain = _needs(scratch)
     served = _needs(scratch, webhook_listen="0.0.0.0:1")
 
     def of(access: set[Access], namespace: str) -> list[dict[str, Any]]:
         return rules(access).get(namespace, [])
 
-    return _HEADER.format(source="`pbctl admin rbac`") + to_yaml(
-        {
-            "cluster": {"always": of(plain, ""), "webhook": of(served - plain, "")},
-            "release": of(plain, _RELEASE),
-            "policies": of(plain, _POLICIES),
+    def parts(access: set[Access]) -> dict[str, Any]:
+        return {
+            "cluster": {"always": of(access, ""), "webhook": of(served - plain, "")},
+            "release": of(access, _RELEASE),
+            "policies": of(access, _POLICIES),
         }
-    )
+
+    found = parts(plain) | {"observe": parts(_needs(scratch, read_only=True))}
+    del found["observe"]["cluster"]["webhook"]
+    return _HEADER.format(source="`pbctl admin rbac`") + to_yaml(found)
 
 
-def _needs(scratch: Path, **more: str) -> set[Access]:
+def _needs(scratch: Path, **more: str | bool) -> set[Access]:
     config = scratch / "bridge.yaml"
     names = {"lease_name": "@NAME@", "webhook_configuration": "@NAME@"}
     places = {"lease_namespace": _RELEASE, "policy_namespaces": [_POLICIES]}

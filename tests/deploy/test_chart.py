@@ -30,6 +30,7 @@ VALUES: dict[str, Values] = {
     "of all namespaces": {"policyNamespaces": ["*"]},
     "policies in the bridge's own namespace": {"policyNamespaces": ["policy-bridge", "team-policies"]},
     "no webhook": {"webhook": {"enabled": False}},
+    "observing": {"profile": "observe"},
     "cert-manager": {"webhook": {"certificate": {"source": "CertManager"}, "resources": []}},
     "a certificate of the user": {
         "webhook": {
@@ -128,7 +129,14 @@ def test_settings_that_follow_from_other_values_are_refused_by_name(home: Path) 
 
 @pytest.mark.parametrize(
     "chosen",
-    ["as it is", "of all namespaces", "policies in the bridge's own namespace", "no webhook", "another name"],
+    [
+        "as it is",
+        "of all namespaces",
+        "policies in the bridge's own namespace",
+        "no webhook",
+        "observing",
+        "another name",
+    ],
 )
 def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, home: Path) -> None:
     objects = template(CHART, home, VALUES[chosen])
@@ -143,7 +151,7 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("values", [one for name, one in VALUES.items() if name != "no webhook"])
+@pytest.mark.parametrize("values", [one for name, one in VALUES.items() if name not in {"no webhook", "observing"}])
 def test_both_webhook_configurations_are_what_the_command_prints(values: Values, home: Path) -> None:
     objects = template(CHART, home, values)
     chosen = {**yaml.safe_load((CHART / "values.yaml").read_text())["webhook"], **values.get("webhook", {})}
@@ -187,6 +195,16 @@ def test_client_certificates_are_verified_by_the_authority_in_the_config_map(hom
     (volume,) = [volume for volume in pod["volumes"] if volume.get("configMap", {}).get("name") == "api-servers"]
     (mount,) = [mount for mount in pod["containers"][0]["volumeMounts"] if mount["name"] == volume["name"]]
     assert settings.webhook_client_ca_file == f"{mount['mountPath']}/ca.crt"
+
+
+def test_observer_writes_nothing_and_serves_no_admission(home: Path) -> None:
+    objects = template(CHART, home, VALUES["observing"])
+    settings = load_settings(_settings(objects, home), environ={})
+    assert (settings.read_only, settings.webhook_listen) == (True, None)
+    kinds = {obj["kind"] for obj in objects}
+    assert not kinds & {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "Secret"}
+    verbs = {verb for obj in objects for rule in obj.get("rules", ()) for verb in rule["verbs"]}
+    assert verbs == {"get", "list", "watch"}
 
 
 def test_settings_of_the_values_go_over_those_of_the_chart(home: Path) -> None:

@@ -65,6 +65,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Values.views.enabled -}}{{ .Values.views.registrySecret }}{{- end -}}
 {{- end -}}
 
+{{/* Not empty if the release serves admission. */}}
+{{- define "policy-bridge.webhook" -}}
+{{- if and .Values.webhook.enabled (ne .Values.profile "observe") }}true{{ end -}}
+{{- end -}}
+
 {{/* The source of the certificate. A release that has one by Helm keeps it when cert-manager is installed later. */}}
 {{- define "policy-bridge.certificateSource" -}}
 {{- $secret := lookup "v1" "Secret" .Release.Namespace (include "policy-bridge.certificateSecret" .) -}}
@@ -93,6 +98,9 @@ Helm
   "log_format" "json"
   "shutdown_drain" .Values.drainSeconds
   "shutdown_grace" (add .Values.drainSeconds .Values.terminationSeconds) -}}
+{{- if eq .Values.profile "observe" -}}
+{{- $_ := set $made "read_only" true -}}
+{{- end -}}
 {{- if .Values.opa.readers.enabled -}}
 {{- $_ := set $made "opa_token_file" "/etc/policy-bridge/opa-token/token" -}}
 {{- $_ := set $made "opa_readers" "/etc/policy-bridge/opa-readers" -}}
@@ -106,7 +114,7 @@ Helm
 {{- $_ := set $made "publish_tokens" "/etc/policy-bridge/views-tokens" -}}
 {{- end -}}
 {{- end -}}
-{{- if .Values.webhook.enabled -}}
+{{- if include "policy-bridge.webhook" . -}}
 {{- $_ := set $made "webhook_listen" "[::]:8443" -}}
 {{- $_ := set $made "webhook_service" (printf "%s/%s" .Release.Namespace $name) -}}
 {{- $_ := set $made "webhook_configuration" $name -}}

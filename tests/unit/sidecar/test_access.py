@@ -25,6 +25,13 @@ def test_what_is_replicated_is_read_and_nothing_of_it_is_written() -> None:
     assert not [what for _, what in verbs if what.endswith("/status") and not what.endswith("policybridge.io/status")]
 
 
+def test_read_only_bridge_needs_no_permission_to_write() -> None:
+    placed = (PlacementSettings(type="apps/Deployment", mode="Write"),)
+    found = needed_access(Settings(read_only=True, placement=placed), Facts([COLOR], {"status": [COLOR]}))
+    assert {one.verbs for one in found} == {READ}
+    assert {one.what for one in found} >= {"colorpolicies.example.com", "deployments.apps", "configmaps"}
+
+
 def test_policies_of_a_kind_are_read_and_the_statuses_that_opa_names_are_patched() -> None:
     facts = Facts([COLOR], {"status": [COLOR, "core/Service"], "annotations": ["acme.io/Bucket"]})
     verbs = _verbs(Settings(), facts)
