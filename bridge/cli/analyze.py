@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +32,7 @@ from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
+    from bridge.model.keys import Key
     from bridge.offline.engine import Engine
     from bridge.queries.analysis import Analysis, Applied
 
@@ -126,16 +129,44 @@ def _analyze(options: dict[str, Any]) -> int:
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
         return (*await _analysis(engine, asked, files), engine.position)
 
-    with _stored(base, files, asked.source) as (stored, at_base):
+    with _downloaded(files) as (files, named), _stored(base, files, asked.source) as (stored, at_base):
         (found, applied, position), code = read(
             dataclasses.replace(stored, applied=files), ask, allow_empty=True, queries=COMMON
         )
-    print_analysis(asked.output, found, lambda key: applied.position(key) or at_base(position(key)))
+
+    def place_of(key: Key) -> Place:
+        place = applied.position(key)
+        return (named(place[0]), place[1]) if place else at_base(position(key))
+
+    print_analysis(asked.output, found, place_of)
     for line in applied.source.unchecked:
         print_error(f"warning: {line}")
     for problem in applied.problems:
-        print_error(f"error: {problem.subject}: {problem.message}")
+        print_error(f"error: {named(problem.subject)}: {problem.message}")
     return INPUT_ERROR if code or applied.problems else _FOUND if found.fails else 0
+
+
+@contextmanager
+def _downloaded(files: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Callable[[str], str]]]:
+    """Yield the files, with the text at each URL in a temporary one, and a function that names the URL instead of it.
+
+    Raises ManifestError for a URL that cannot be read.
+    """
+    from bridge.queries.analysis import download, is_url
+
+    with TemporaryDirectory() as folder:
+        names: dict[str, str] = {}
+        for number, url in enumerate(filter(is_url, files)):
+            file = Path(folder, f"{number}.yaml")
+            file.write_bytes(download(url))
+            names[url] = str(file)
+        urls = {file: url for url, file in names.items()}
+
+        def named(text: str) -> str:
+            file, colon, rest = text.partition(":")
+            return urls.get(file, file) + colon + rest
+
+        yield tuple(names.get(file, file) for file in files), named
 
 
 @contextmanager

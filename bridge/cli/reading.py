@@ -10,6 +10,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import click
+
 from bridge.cli.options import TEMPLATES
 from bridge.cli.output import Answer, print_error
 from bridge.cli.source import SOURCE, Input, read_input
@@ -236,7 +238,7 @@ async def report_problems(engine: Engine) -> bool:
     for key, message in await policy_kind_doubts(engine.opa):
         # The kinds that it names may be installed later, and the rest is active: the input has no error.
         report_at(engine, key, f"{key.kind} {key.name}: {message}", "warning")
-    for type_id, about in (await undescribed(engine.opa)).items():
+    for type_id, about in ({} if _runs("init", "policykind") else await undescribed(engine.opa)).items():
         # Another author may own the CRD: this is not an error of the input.
         report_at(
             engine, parse_key(about["crd"]) if "crd" in about else None, f"{type_id}: {about['message']}", "warning"
@@ -257,6 +259,13 @@ def report_at(engine: Engine, key: Key | None, text: str, level: str = "") -> bo
     return position is not None
 
 
+def _runs(*words: str) -> bool:
+    """Return whether the running command begins with these words: its warnings must not name it as their remedy."""
+    ctx = click.get_current_context(silent=True)
+    typed = [*ctx.command_path.split()[1:], *ctx.params.get("words", ())] if ctx else []
+    return typed[: len(words)] == list(words)
+
+
 def _report_faults(engine: Engine) -> bool:
     """Print errors of the input, one line each; return whether there were any.
 
@@ -271,8 +280,8 @@ def _report_faults(engine: Engine) -> bool:
         if not problem.forbidden:
             print_error(f"error: {problem.subject}: {problem.message}")
     if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
+        hint = "" if _runs("get", "modules") else " (`pbctl get modules` shows why)"
         print_error(
-            f"warning: Rego of {first_of(objects, _NAMED)} was rejected and is not included in this result "
-            "(`pbctl get modules` shows why)"
+            f"warning: Rego of {first_of(objects, _NAMED)} was rejected and is not included in this result{hint}"
         )
     return bool(engine.problems)

@@ -65,8 +65,8 @@ def read_crds(places: Sequence[str]) -> list[Object]:
     """
     found: list[Object] = []
     for place in places:
-        source = ManifestSource(["-" if _is_url(place) else place], follow=False)
-        content = io.BytesIO(_download(place)) if _is_url(place) else None
+        source = ManifestSource(["-" if is_url(place) else place], follow=False)
+        content = io.BytesIO(download(place)) if is_url(place) else None
         crds = [obj for obj in source.load(content) if key_of(obj).type_id == CRD]
         if source.problems:
             raise ManifestError(f"{place}: {source.problems[0].message}")
@@ -76,11 +76,13 @@ def read_crds(places: Sequence[str]) -> list[Object]:
     return found
 
 
-def _is_url(place: str) -> bool:
+def is_url(place: str) -> bool:
+    """Return whether a place is a URL, not a path."""
     return place.startswith(("http://", "https://"))
 
 
-def _download(url: str) -> bytes:
+def download(url: str) -> bytes:
+    """Return the text at a URL, of at most MOST_BYTES. Raises ManifestError."""
     try:
         with urllib.request.urlopen(url, timeout=_DOWNLOAD_SECONDS) as response:  # noqa: S310 - http or https
             return read_stream(response, MOST_BYTES, url)

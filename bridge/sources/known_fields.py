@@ -69,9 +69,13 @@ class Doubt:
 
 
 class KnownFields:
-    """The kinds and fields that manifests may have. `crds` are the CRDs that describe some of them."""
+    """The kinds and fields that manifests may have. `crds` are the CRDs that describe some of them.
 
-    def __init__(self, crds: Iterable[Object] = ()) -> None:
+    `described` are kinds (`<group>/<Kind>`) without a schema, which exist nevertheless: a PolicyKind describes them.
+    """
+
+    def __init__(self, crds: Iterable[Object] = (), described: Iterable[str] = ()) -> None:
+        self._described = {*described, *OWN_VERSIONS}
         self._read_released = _read_released()
         self._defined = {type_id: fields for crd in crds for type_id, fields in fields_of(crd)}
         self._kinds: dict[str, set[str]] = {}
@@ -91,7 +95,7 @@ class KnownFields:
         if type_id in self._read_released:
             known = self._read_released[type_id]
             return list(itertools.islice(_find_unknown_fields(obj, known.fields, known.release), _MOST))
-        return [] if type_id in OWN_VERSIONS else list(self._find_unknown_kind(group, kind))
+        return [] if type_id in self._described else list(self._find_unknown_kind(group, kind))
 
     def _find_unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
         if kinds := self._kinds.get(group):

@@ -22,7 +22,7 @@ import msgspec
 from bridge.files import open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.keys import group_of
-from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, exceeds, has_more_values
+from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, as_mapping, exceeds, has_more_values
 from bridge.model.types import CRD, POLICY_KIND
 from bridge.sources.defaults import Defaulter
 from bridge.sources.pruning import prune
@@ -151,7 +151,7 @@ class ManifestSource:
 
         reading = self._state.reading
         crds = [*crds, *self._crds, *_crds_of(reading)]
-        known, schemas = KnownFields(crds), Schemas(crds)
+        known, schemas = KnownFields(crds, _described_by(reading)), Schemas(crds)
         found = []
         lines: dict[str, Lines | None] = {}
         for key, manifest in reading.manifests.items():
@@ -296,6 +296,14 @@ class ManifestSource:
 
 def _crds_of(reading: Reading) -> list[Object]:
     return [obj for key, obj in reading.objects.items() if key.type_id == CRD]
+
+
+def _described_by(reading: Reading) -> Iterator[str]:
+    """Yield the kinds that PolicyKinds among the manifests describe; a PolicyKind may have any spec."""
+    for key, obj in reading.objects.items():
+        if key.type_id == POLICY_KIND:
+            spec = as_mapping(obj.get("spec"))
+            yield f"{spec.get('group')}/{spec.get('kind')}"
 
 
 def _read_bytes(file: Path) -> bytes:

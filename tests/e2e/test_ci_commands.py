@@ -257,13 +257,17 @@ def test_the_action_keeps_one_comment_of_its_own_login(tmp_path: Path, environme
         assert f"body=@{tmp_path}/policy-bridge.md" in calls.read_text()
 
 
+def _run_step(name: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the script of a step of the Action, as GitHub runs it."""
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", f"{_action_step(name)['run']}"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
 @pytest.mark.parametrize(("head", "code"), [("guest/deploy", 0), ("shop/deploy", 1)], ids=["fork", "own branch"])
-def test_the_action_is_not_red_where_a_fork_may_not_write_a_comment(
-    tmp_path: Path, environment: dict[str, str], head: str, code: int
-) -> None:
-    tool = tmp_path / "bin" / "gh"
+def test_action_writes_no_comment_for_a_fork(tmp_path: Path, environment: dict[str, str], head: str, code: int) -> None:
+    tool, calls = tmp_path / "bin" / "gh", tmp_path / "calls"
     tool.parent.mkdir()
-    tool.write_text('#!/bin/sh\ncase "$2" in graphql) ;; *) echo "HTTP 403" >&2; exit 1 ;; esac\n')
+    tool.write_text(f'#!/bin/sh\necho "$@" >>{calls}\ncase "$2" in graphql) ;; *) exit 1 ;; esac\n')
     tool.chmod(0o755)
     more = {
         "PATH": f"{tool.parent}:{environment['PATH']}",
@@ -272,13 +276,37 @@ def test_the_action_is_not_red_where_a_fork_may_not_write_a_comment(
         "NUMBER": "7",
         "HEAD": head,
     }
-    script = f"{_action_step('Comment')['run']}"
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**environment, **more}, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = _run_step("Comment", tmp_path, {**environment, **more})
     assert done.returncode == code
     assert ("::notice title=Policy Bridge::No comment" in done.stdout) == (code == 0)
+    assert calls.exists() == (code == 1)
+
+
+INPUTS = {"BASE": "abc", "COMMAND": "", "COMMENT": "true", "FAIL": "true", "MANIFESTS": "deploy"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({}, ""),
+        ({"MANIFESTS": "", "COMMAND": "kubectl kustomize ."}, ""),
+        ({"MANIFESTS": ""}, "Give the input manifests, a folder, or command, which prints manifests."),
+        ({"COMMAND": "helm template ."}, "Give one of the inputs manifests and command, not both."),
+        ({"MANIFESTS": "depoy"}, "The input manifests names 'depoy', which does not exist"),
+        ({"BASE": ""}, "Give the input base, a commit: this run has no pull request that names one."),
+        ({"FAIL": "no"}, "The input fail is 'no': write true or false."),
+    ],
+)
+def test_action_checks_its_inputs_first(
+    tmp_path: Path, environment: dict[str, str], inputs: dict[str, str], said: str
+) -> None:
+    (tmp_path / "deploy").mkdir()
+    done = _run_step("Check inputs", tmp_path, {**environment, **INPUTS, **inputs})
+    assert done.returncode == (2 if said else 0)
+    assert len(done.stdout.splitlines()) == (1 if said else 0)
+    assert done.stdout.startswith(f"::error title=Policy Bridge::{said}" if said else "")
+    steps = [step.get("name") for step in yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]]
+    assert steps[0] == "Check inputs"
 
 
 @pytest.mark.long

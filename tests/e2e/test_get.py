@@ -71,7 +71,9 @@ def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None
 
 
 def test_policy_kinds_say_who_describes_them(bridge: Run, shop: Run, tmp_path: Path) -> None:
-    listed = json.loads(shop("get", "pk", "-o", "json").stdout)
+    of_the_shop = shop("get", "pk", "-o", "name").stdout.split()
+    assert of_the_shop == ["example.com/ColorPolicy", "example.com/TimeoutPolicy"]
+    listed = json.loads(shop("get", "pk", "--all", "-o", "json").stdout)
     sources = {entry["policyKind"]: entry["source"] for entry in listed}
     assert sources["example.com/ColorPolicy"] == ["discovered", "PolicyKind"]
     assert shop("get", "pk", "colorpolicies.example.com", "-o", "name").stdout == "example.com/ColorPolicy\n"
@@ -84,6 +86,29 @@ def test_policy_kinds_say_who_describes_them(bridge: Run, shop: Run, tmp_path: P
     reported = bridge("get", "policykinds", "--manifests", wrong)
     assert reported.returncode == 2
     assert any(line.split()[:1] == ["a.b"] and " False " in line for line in reported.stdout.splitlines())
+
+
+def test_several_lists_are_printed_with_commas(shop: Run) -> None:
+    both = shop("get", "gateways,routes", "-n", "infra", "-o", "name").stdout
+    assert both == shop("get", "gateways", "-n", "infra", "-o", "name").stdout + (
+        shop("get", "routes", "-n", "infra", "-o", "name").stdout
+    )
+    assert shop("get", "gateways,policies", "-n", "infra", "--no-headers").stdout.split()[:2] == ["infra", "internal"]
+
+
+def test_lists_are_sorted_by_a_field(shop: Run) -> None:
+    names = shop("get", "policies", "--sort-by", "{.metadata.name}", "--no-headers").stdout.splitlines()
+    assert [line.split()[1] for line in names] == sorted(line.split()[1] for line in names)
+    numbers = json.loads(shop("get", "policies", "--sort-by", ".scopes.affected", "-o", "json").stdout)
+    assert [one["scopes"]["affected"] for one in numbers] == sorted(one["scopes"]["affected"] for one in numbers)
+    assert "is not a path" in shop("get", "policies", "--sort-by", "{.metadata[").stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["brand", "infra/brand", "ColorPolicy/infra/brand", "example.com/ColorPolicy/infra/brand"]
+)
+def test_policy_is_listed_by_each_of_its_names(shop: Run, name: str) -> None:
+    assert shop("get", "policies", name, "-o", "name").stdout == "colorpolicy.example.com/brand\n"
 
 
 def test_routes_are_listed_with_their_hostnames_parents_and_policies(shop: Run) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,6 +19,16 @@ spec:
 """
 WHY = "it has no PolicyKind, so its policies are ignored: did you mean example.com/ColorPolicy?"
 SHOP = Path("examples/shop")
+
+
+def _gateway_policy_crd() -> dict[str, Any]:
+    """A CRD whose objects have a targetRef."""
+    body: dict[str, Any] = crd("ratepolicies", "RatePolicy", group="acme.example")
+    ref = {"type": "object", "properties": {name: {"type": "string"} for name in ("group", "kind", "name")}}
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"targetRef": ref}}}}
+    for version in body["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": schema}
+    return body
 
 
 @pytest.fixture
@@ -53,14 +64,34 @@ def test_get_policykinds_lists_it(bridge: Run, typo: Path) -> None:
     assert {one["policyKind"]: one["accepted"] for one in listed}["example.com/ColorPolcy"] == "not described"
 
 
+def test_kind_is_known_by_its_policy_kind_in_the_same_folder(bridge: Run, tmp_path: Path) -> None:
+    spec = {"group": "gateway.networking.k8s.io", "kind": "ShadePolicy", "class": "Direct", "mode": "Observe"}
+    described = {"apiVersion": "policybridge.io/v1alpha1", "kind": "PolicyKind", "metadata": {"name": "shades"}}
+    policy = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "ShadePolicy", "metadata": {"name": "a"}}
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
+
+    def reasons() -> list[str]:
+        found = json.loads(bridge("problems", "--manifests", tmp_path, "-o", "json").stdout)
+        return [one["reason"] for one in found]
+
+    assert "UnknownKind" in reasons()
+    (tmp_path / "kind.yaml").write_text(yaml.safe_dump({**described, "spec": spec}))
+    assert "UnknownKind" not in reasons()
+
+
+def test_warning_does_not_name_the_command_that_runs(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "crd.yaml").write_text(yaml.safe_dump(_gateway_policy_crd()))
+    (tmp_path / "policy.yaml").write_text(
+        "apiVersion: acme.example/v1\nkind: RatePolicy\nmetadata: {name: a, namespace: b}\n"
+        "spec: {targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: c}}\n"
+    )
+    assert "`pbctl init policykind`" in bridge("get", "policies", "--manifests", tmp_path).stderr
+    assert bridge("init", "policykind", "--from-crd", tmp_path).stderr == ""
+
+
 def test_init_prints_a_policy_kind_that_comes_into_force(bridge: Run, tmp_path: Path) -> None:
     file = tmp_path / "crd.yaml"
-    body = crd("ratepolicies", "RatePolicy", group="acme.example")
-    ref = {"type": "object", "properties": {name: {"type": "string"} for name in ("group", "kind", "name")}}
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"targetRef": ref}}}}
-    for version in body["spec"]["versions"]:
-        version["schema"] = {"openAPIV3Schema": schema}
-    file.write_text(yaml.safe_dump(body))
+    file.write_text(yaml.safe_dump(_gateway_policy_crd()))
     printed = bridge("init", "policykind", "--from-crd", file).stdout
     (tmp_path / "kind.yaml").write_text(printed)
     answer = bridge("get", "policykinds", "--manifests", tmp_path, "-o", "json")

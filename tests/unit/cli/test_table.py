@@ -102,8 +102,16 @@ def test_an_empty_column_can_be_left_out() -> None:
 
 def test_optional_columns_are_dropped_before_cells_move_below() -> None:
     table = Table(["NAME", "CLASS", "TARGET"], [["catalog-metrics", "Inherited", "Service/catalog"]], spare=("CLASS",))
-    assert render(table, 40) == "NAME              TARGET\ncatalog-metrics   Service/catalog\n"
-    assert render(table, 30) == "NAME\ncatalog-metrics\n  TARGET   Service/catalog\n"
+    hint = "Not shown in this width: CLASS\n"
+    assert render(table, 40) == f"NAME              TARGET\ncatalog-metrics   Service/catalog\n{hint}"
+    assert render(table, 30) == f"NAME\ncatalog-metrics\n  TARGET   Service/catalog\n{hint}"
+    assert "Not shown" not in render(table, 60)
+    assert "Not shown" not in render(table)
+
+
+def test_table_without_headers_has_only_its_rows() -> None:
+    table = Table(["NAME", "CLASS"], [["catalog", "Inherited"]])
+    assert render(table, headers=False) == "catalog   Inherited\n"
 
 
 def test_the_least_important_columns_are_dropped_first_and_alone() -> None:

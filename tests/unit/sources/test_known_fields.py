@@ -26,6 +26,12 @@ def released() -> KnownFields:
     return KnownFields()
 
 
+def test_kind_that_a_policy_kind_describes_is_not_unknown() -> None:
+    policy = written("WidgetPolicy", {}, "gateway.networking.k8s.io/v1")
+    assert [one.reason for one in KnownFields().doubts(policy)] == ["UnknownKind"]
+    assert KnownFields(described=["gateway.networking.k8s.io/WidgetPolicy"]).doubts(policy) == []
+
+
 @pytest.mark.parametrize(
     ("obj", "message"),
     [
