@@ -22,6 +22,7 @@ _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
 _READABLE = 40  # the least width of a long cell that is broken between words; a narrower one is printed below its row
 _INDENT = "  "  # of cells below a row
+_HIDDEN = "Not shown in this width:"  # before the names of omitted columns
 
 # The look of a column is that of its title, in every table. The first column of a table names its rows.
 _LONG = frozenset(  # cells may be printed below their row
@@ -167,7 +168,7 @@ def render(
                 lines += _below(named, width)
     hidden = [title for index, title in enumerate(table.titles) if title in table.spare and index not in beside]
     if hidden and headers and not like:
-        lines.append(f"Not shown in this width: {', '.join(hidden)}")
+        lines += _wrap(f"{_HIDDEN} {', '.join(hidden)}", width or 0)
     return "\n".join(lines) + "\n"
 
 

@@ -82,9 +82,9 @@ def test_a_terminal_of_80_columns_breaks_no_word_path_or_place(
     said = run_warm_at_a_terminal([*command, "--opa", folder_opa], environment, 80, folder)
     whole = bridge(*command, "--opa", folder_opa)
     assert [line for line in said.splitlines() if display_width(line) > 80] == []
-    hint = {"pbctl", "reasons", "explains", "a", "reason"}
-    words = set(said.replace("`", " ").split()) - hint
-    assert words - set((whole.stdout + whole.stderr).replace("`", " ").split()) == set()
+    hint = {"pbctl", "reasons", "explains", "a", "reason", "Not", "shown", "in", "this", "width:"}
+    words = set(said.replace("`", " ").replace(",", " ").split()) - hint
+    assert words - set((whole.stdout + whole.stderr).replace("`", " ").replace(",", " ").split()) == set()
 
 
 def test_colors_are_for_terminals_and_not_for_pipes(
