@@ -25,7 +25,7 @@ _Sections = Mapping[str, Sequence[str]]  # names of commands by the heading of a
 
 _COMMANDS: _Sections = {
     "Find out": ("effective", "explain", "request", "get", "graph"),
-    "Check": ("problems", "analyze", "verify", "doctor"),
+    "Check": ("problems", "analyze", "verify", "blame", "doctor"),
     "Operate": ("run", "admin"),
 }
 _MORE = ("describe", "tree", "status", "compare", "test", "init", "reasons", "options", "completion", "version")

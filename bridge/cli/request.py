@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from bridge.cli.blame import FIELD, field_names, line_options
 from bridge.cli.command import option
 from bridge.cli.effective import effective_table
 from bridge.cli.options import completing, namespace_option, words
@@ -58,6 +59,8 @@ QUERIES = ("request",)  # that the command sends
         help="[NAMESPACE/]NAME of the Gateway, or svc/NAME for a request in a mesh. Default: any Gateway.",
     ),
     namespace_option("-n", "--namespace", about="The namespace of a --gateway without one."),
+    option("--from-log", metavar="LINE", help="Host, path and method of this line of a proxy's access log, as JSON."),
+    FIELD,
     namespace_option("--source-namespace", about="The namespace of the client, in a mesh."),
     queries=QUERIES,
     check=_check,
@@ -131,6 +134,9 @@ def _with_url(options: dict[str, Any], text: str) -> dict[str, Any]:
 def _query_inputs(asked: Asked) -> list[Entry]:
     """Return the query's input for each URL, or for the options alone. Raises CommandError for invalid values."""
     options = {"source_namespace": asked.source_namespace, **asked.more}
+    names = field_names(options["fields"])
+    if options["from_log"] is not None:
+        options = line_options(options["from_log"], names, options)
     return [_query_input(_with_url(options, text)) for text in asked.words] or [_query_input(options)]
 
 

@@ -32,3 +32,12 @@ verified_targets := problem if {
 } else := sort({node | some [node, _] in queries.scopes_at(input.targets)}) if {
 	input.targets
 } else := sort({node | some kind in queries.policy_kinds; some policy in lookup.keys_of(kind); some node in acting.candidate_scopes(policy)})
+
+# METADATA
+# description: |
+#   What explains each of `answers` of proxies, `{route, status, flags, details}`: the rule, and the fields of policies in
+#   effect there.
+# entrypoint: true
+blame := problem if {
+	problem := queries.problem([["answers", {"type": "array"}, "answers must be a list"]])
+} else := proxies.explanations

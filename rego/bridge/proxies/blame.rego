@@ -1,0 +1,110 @@
+package bridge.proxies
+
+import data.bridge.effective as engine
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.queries
+import data.bridge.scopes as acting
+
+# What explains an answer of a proxy: by its status, its flags and details (Envoy, "Response Code Details"), the fields of
+# policies that do so, by policy kind. The first that matches applies.
+_causes := [
+	{"details": ["via_upstream"], "message": "the backend answered so", "fields": {}},
+	{"status": 404, "details": ["route_not_found"], "message": "no rule serves the request", "fields": {}},
+	{"status": 429, "details": ["local_rate_limited"], "fields": {_traffic: ["/rateLimit/local"]}},
+	{"status": 429, "details": ["request_rate_limited"], "fields": {_traffic: ["/rateLimit/global"]}},
+	{"status": 429, "flags": ["RL"], "fields": {_traffic: ["/rateLimit"]}},
+	{"status": 401, "details": ["jwt_authn_access_denied"], "fields": {_security: ["/jwt"], _authentication: [""]}},
+	{"status": 403, "details": ["jwt_authn_access_denied"], "fields": {_security: ["/jwt"], _authentication: [""]}},
+	{"status": 403, "details": ["rbac_access_denied"], "fields": {_security: ["/authorization"], _authorization: [""]}},
+	{"details": ["ext_authz_denied", "ext_authz_error"], "fields": {_security: ["/extAuth"], _kuadrant: [""]}},
+	{"flags": ["UAEX"], "fields": {_security: ["/extAuth"], _kuadrant: [""]}},
+	{"status": 401, "details": ["no_credential_found_for_basic_auth", "invalid_credential_for_basic_auth"], "fields": {_security: ["/basicAuth"]}},
+	{"status": 401, "details": ["api_key_auth"], "fields": {_security: ["/apiKeyAuth"]}},
+	{"status": 504, "details": ["upstream_per_try_timeout"], "fields": {_traffic: ["/retry/perRetry/timeout"]}},
+	{"status": 504, "flags": ["UT"], "fields": {_traffic: ["/timeout/http/requestTimeout"]}},
+	{"status": 504, "details": ["max_duration_timeout"], "fields": {_traffic: ["/timeout/http/maxStreamDuration"]}},
+	{"details": ["stream_idle_timeout"], "fields": {_traffic: ["/timeout/http/streamIdleTimeout"]}},
+	{"status": 503, "flags": ["UO"], "fields": {_traffic: ["/circuitBreaker"]}},
+	{"flags": ["FI"], "fields": {_traffic: ["/faultInjection"]}},
+	{"status": 413, "details": ["request_payload_too_large"], "fields": {_traffic: ["/requestBuffer"]}},
+]
+
+_traffic := "gateway.envoyproxy.io/BackendTrafficPolicy"
+_security := "gateway.envoyproxy.io/SecurityPolicy"
+_authentication := "security.istio.io/RequestAuthentication"
+_authorization := "security.istio.io/AuthorizationPolicy"
+_kuadrant := "kuadrant.io/AuthPolicy"
+
+# METADATA
+# description: |
+#   What explains each of `answers`, `{route, status, flags, details}`: `{rule, known, fields, message}`. `known` is false if
+#   the rule or the cause is unknown; `fields` are `{policyKind, field, value, policies, path}`.
+explanations := [_explained(answer) | some answer in input.answers]
+
+_explained(answer) := {"rule": _rule_or_null(answer.route), "known": true, "fields": [], "message": cause.message} if {
+	cause := _cause(answer)
+	cause.fields == {}
+} else := {"rule": null, "known": false, "fields": [], "message": "the name of the route is not that of a rule"} if {
+	not _rule(answer.route)
+} else := {"rule": node, "known": false, "fields": [], "message": "no known cause has this status with these flags and details"} if {
+	not _cause(answer)
+	node := _rule(answer.route)
+} else := {"rule": node, "known": false, "fields": [], "message": message} if {
+	node := _rule(answer.route)
+	_fields_of(node, _cause(answer)) == []
+	message := sprintf("no policy in effect at the rule sets %s: compare the proxy with `pbctl verify`", [concat(" or ", _pointers(_cause(answer)))])
+} else := {"rule": node, "known": true, "fields": _denying(answer, _fields_of(node, _cause(answer))), "message": ""} if {
+	node := _rule(answer.route)
+}
+
+_pointers(cause) := {sprintf("%s %s", [split(kind, "/")[1], pointer]) | some kind, pointers in cause.fields; some pointer in pointers}
+
+# The rule of a route, by the name that Envoy Gateway gives it. Undefined for other names, and if there is none.
+_rule(name) := hierarchy.canonical_key(keys.section(keys.format(keys.gateway_api, kind, found[2], found[3]), sprintf("[%s]", [found[4]]))) if {
+	[found] := regex.find_all_string_submatch_n(`^(httproute|grpcroute)/([^/]+)/([^/]+)/rule/([0-9]+)/match/`, name, 1)
+	kind := {"httproute": "HTTPRoute", "grpcroute": "GRPCRoute"}[found[1]]
+}
+
+_rule_or_null(name) := _rule(name) if {
+	true
+} else := null
+
+_cause(answer) := [cause | some cause in _causes; _matches(cause, answer)][0]
+
+_matches(cause, answer) if {
+	object.get(cause, "status", answer.status) == answer.status
+	_has_flag(cause, answer)
+	_has_detail(cause, answer)
+}
+
+_has_flag(cause, _) if not cause.flags
+_has_flag(cause, answer) if {
+	some flag in cause.flags
+	flag in split(answer.flags, ",")
+}
+
+_has_detail(cause, _) if not cause.details
+_has_detail(cause, answer) if {
+	some detail in cause.details
+	startswith(answer.details, detail)
+}
+
+_fields_of(node, cause) := [object.union(
+	{"policyKind": kind, "path": entry.path, "field": pointer},
+	{"value": found.value, "policies": found.policies},
+) |
+	some kind, pointers in cause.fields
+	kind in queries.policy_kinds
+	acting.acts_at(kind, node)
+	some entry in engine.policies_of(kind, node, "")
+	not entry.error
+	some pointer in pointers
+	some found in engine.values_at(entry, pointer)
+]
+
+# Istio names the policy that denied a request; then only that one.
+_denying(answer, fields) := [field | some field in fields; named in field.policies] if {
+	[found] := regex.find_all_string_submatch_n(`ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[`, answer.details, 1)
+	named := keys.format("security.istio.io", "AuthorizationPolicy", found[1], found[2])
+} else := fields
