@@ -79,12 +79,14 @@ _matches(cause, answer) if {
 }
 
 _has_flag(cause, _) if not cause.flags
+
 _has_flag(cause, answer) if {
 	some flag in cause.flags
 	flag in split(answer.flags, ",")
 }
 
 _has_detail(cause, _) if not cause.details
+
 _has_detail(cause, answer) if {
 	some detail in cause.details
 	startswith(answer.details, detail)
