@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hack.bench import admission, cluster, expressions, fleet, guardrails, starts, wide
+from hack.bench import admission, cluster, expressions, fleet, guardrails, shapes, starts, wide
 from hack.bench.table import Figures, printed
 from hack.figures import progress
 from hack.processes import HERE, ROOT, Program
@@ -24,6 +24,7 @@ from hack.processes import HERE, ROOT, Program
 PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] = {
     "starts": starts.measure,
     "expressions": expressions.measure,
+    "shapes": shapes.measure,
     "cluster": cluster.measure,
     "wide": wide.measure,
     "admission": admission.measure,

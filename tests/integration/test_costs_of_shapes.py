@@ -14,6 +14,7 @@ from hack.bench.opa import expressions
 from tests.builders import GATEWAY_API, gateway, http_route, policy, policy_kind, resource, target_ref
 
 CLASS = resource(f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": "example.com/gateway"})
+MANAGED = {"mode": "Manage", "controllerName": "example.com/limits"}
 
 
 async def work(objects: list[Object], folder: Path, query: str, query_input: dict[str, Any]) -> int:
@@ -41,6 +42,18 @@ async def test_policies_of_one_kind_at_one_gateway_cost_in_proportion_to_their_n
             await work(objects, tmp_path, "effective", {"targets": [f"{GATEWAY_API}/HTTPRoute/shop/cart#all"]})
         )
     assert counts[1] < 4.4 * counts[0]
+
+
+async def test_a_policy_above_many_listeners_costs_few_expressions_for_each_path(tmp_path: Path) -> None:
+    kind = policy_kind("LimitPolicy", effectiveTarget="Rule", defaultStrategy="PatchDefaults", **MANAGED)
+    edge = gateway("edge", ports=range(8000, 8016))
+    routes = [http_route(f"r{number}", parents=["edge"], rules=[{"name": "a"}, {"name": "b"}]) for number in range(4)]
+    on_all = policy("LimitPolicy", "p", [target_ref("Gateway", "edge")], limit=1)
+    write(tmp_path / "objects.yaml", [CLASS, edge, kind, on_all, *routes])
+    asked = {"policies": ["test.example.com/LimitPolicy/shop/p"]}
+    async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
+        assert "Programmed on 128 scopes" in str(await engine.opa.query("status", asked))
+        assert await expressions(session, engine.opa.url, "status", asked) < 100 * 128
 
 
 async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_did(tmp_path: Path) -> None:

@@ -19,26 +19,31 @@ import data.bridge.scopes
 # fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
 # and its source unless that is any, `marks` are the places that report the policy's effect, `incomplete` are the reasons
 # why the outcomes on the path are not certain.
-outcomes_at(policy_kind, node) := [object.union_n([fate, doubts, {
-	"targets": _counted_targets(policy_kind, fate),
-	"ancestor": ancestor,
-	"scope": scope,
-	"marks": marks(above, marks_of_target, fate),
-}]) |
-	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
-	scope := concat("", array.flatten([
-		scope_name(path),
-		# A path that was cut (semantics P7).
-		[sprintf(" (cut: links of an extension lead back to %s)", [cut]) | index.has_extension_links; cut := hierarchy.cut_node(path)],
-		[sprintf(" from namespace %s", [source]) | source != ""],
-	]))
+outcomes_at(policy_kind, node) := [object.union(row, {"marks": marks(above, places(node, above), fate)}) |
+	some [path, fate, row] in _rows_at(policy_kind, node)
 	above := above_route(path)
-	marks_of_target := places(node, above)
+]
+
+# The same without marks, which the counts of a policy do not need, as `[path, fate, row]`.
+_rows_at(policy_kind, node) := [[path, fate, row] |
+	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
+	scope := _scope(path, source)
 	fates := _outcomes_of_stack(attached, path[0])
 	doubts := {"incomplete": reasons | reasons := effective.incomplete_because(policy_kind, path, fates)}
 	some fate in fates
 	some ancestor in ancestors(policy_kind, path, fate.targets)
+	row := object.union_n([fate, doubts, {"targets": _counted_targets(policy_kind, fate), "ancestor": ancestor, "scope": scope}])
 ]
+
+_scope(path, source) := scope_name(path) if {
+	source == ""
+	not index.has_extension_links
+} else := concat("", array.flatten([
+	scope_name(path),
+	# A path that was cut (semantics P7).
+	[sprintf(" (cut: links of an extension lead back to %s)", [cut]) | index.has_extension_links; cut := hierarchy.cut_node(path)],
+	[sprintf(" from namespace %s", [source]) | source != ""],
+]))
 
 # The targets by which a policy's status counts: none of those that it selects by fields of its kind, unless they are its
 # ancestors. Otherwise the counts of a policy for a whole mesh, which each of its statuses needs, are as many as the
@@ -78,7 +83,7 @@ tallies(policy_key) := [object.union(
 ) |
 	own := [[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
 		some node in scopes.reachable_scopes(policy_key)
-		some entry in outcomes_at(keys.type_of(policy_key), node)
+		some [_, _, entry] in _rows_at(keys.type_of(policy_key), node)
 		entry.policy == policy_key
 	]
 	some group in sort({group | some [group, _] in own})
@@ -170,7 +175,12 @@ places(node, above) := {[parts.object, parts.section]} if {
 } else := {[keys.parse(node).object, ""]}
 
 # The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
-above_route(path) := [above |
+above_route(path) := path[2] if {
+	# Of most paths: nothing but a Gateway and its class is above a listener.
+	levels.of(path[2]) == "Listener"
+	levels.of(path[3]) == "Route"
+	not index.has_extension_links
+} else := [above |
 	some position, route in path
 	levels.of(route) == "Route"
 	some above in array.reverse(array.slice(path, position - 2, position))
@@ -181,13 +191,26 @@ above_route(path) := [above |
 
 # The name of a path in messages, with its nodes from the top. A GatewayClass, a Namespace and an object before its own
 # section are omitted, because they add no information.
-scope_name(path) := concat(" > ", array.concat(above, [node_name(path[last])])) if {
+scope_name(path) := concat("", [_names_above(array.slice(path, 0, last)), _name_above(path[last - 1], path[last]), node_name(path[last])]) if {
 	last := count(path) - 1
-	above := [node_name(node) | some index, node in array.slice(path, 0, last); not _is_implied(node, path[index + 1])]
-}
+	last > 0
+} else := node_name(path[0])
 
-_is_implied(node, _) if levels.of(node) in {"GatewayClass", "Namespace"}
-_is_implied(node, below) if startswith(below, concat("", [node, "#"]))
+# The names of nodes that are above the last one, in steps that many paths share: those of the rules of a route, and those
+# of the routes of a listener.
+_names_above(nodes) := concat("", [_names_at_top(array.slice(nodes, 0, last)), _name_above(nodes[last - 1], nodes[last])]) if {
+	last := count(nodes) - 1
+	last > 0
+} else := ""
+
+_names_at_top(nodes) := concat("", [name | some index, node in nodes; name := _name_above(node, nodes[index + 1])])
+
+# The name of a node above another one, with what separates them; empty if it is omitted.
+_name_above(node, below) := "" if {
+	levels.of(node) in {"GatewayClass", "Namespace"}
+} else := "" if {
+	startswith(below, concat("", [node, "#"]))
+} else := concat("", [node_name(node), " > "])
 
 # The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway
 # API have kubectl's form `Kind.group`, because two groups may have a kind with the same name.
