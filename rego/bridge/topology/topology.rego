@@ -253,6 +253,14 @@ changed_entries(changed, was, appeared) := union({
 		some key in _objects_of_path(object_key, path)
 	},
 	{key | some object_key in appeared; some key in index.declared_parents(object_key)},
+	# Whether the name of a missing GatewayClass is a mistake depends on the names of all that exist.
+	{gateway |
+		some object_key in appeared
+		keys.type_of(object_key) == "gateway.networking.k8s.io/GatewayClass"
+		some gateway in lookup.keys_of("gateway.networking.k8s.io/Gateway")
+		some class in index.facts(gateway).class
+		not hierarchy.exists(class)
+	},
 	{key | some object_key in changed; some key in _dependent_objects(object_key)},
 	{key | some object_key in changed; some [_, keys_there] in attachment.reselections(object_key); some key in keys_there},
 })

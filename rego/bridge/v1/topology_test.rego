@@ -147,6 +147,14 @@ test_a_route_that_left_a_frontend_redraws_the_routes_of_other_types_there if {
 	"gateway.networking.k8s.io/HTTPRoute/shop/meshed" in _redrawn([meshed], fields)
 }
 
+test_a_new_class_redraws_gateways_whose_class_does_not_exist if {
+	lost := testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "Gateway", "infra", "lost"), {"gatewayClassName": "gone", "listeners": []})
+	key := "gateway.networking.k8s.io/Gateway/infra/lost"
+	class := "gateway.networking.k8s.io/GatewayClass/-/goner"
+	key in _redrawn([lost], {"keys": [class], "drawn": []})
+	not _gateway in _redrawn([lost], {"keys": [class], "drawn": []})
+}
+
 test_a_namespace_redraws_what_is_in_it if {
 	testing.cart_route in _redrawn([], {"keys": ["core/Namespace/-/shop"], "drawn": []})
 }
