@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from bridge.model.changes import Notice, merge_notices
-from bridge.opa.batches import in_parts
+from bridge.opa.batches import parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
 from bridge.work import FAILED, PAUSE, Backoff, Turns
@@ -164,15 +164,16 @@ class Loop:
             self._wake.clear()
             if not self._waiting:
                 continue
-            syncs, revision, works = self._syncs, self.revision, list(self._works.values())
+            syncs, revision, since, works = self._syncs, self.revision, self._since, list(self._works.values())
             notices, self._waiting = self._waiting, []
             self._is_asking = True
             try:
-                outdated = await self._ask(merge_notices(notices), works)
+                outdated = await self._ask(merge_notices(notices), since, works)
             except (OpaUnavailable, OpaUndefined) as error:
                 log.info("changes waiting for OPA", why=str(error))
                 if syncs == self._syncs:
                     self._waiting[:0] = notices
+                    self._since = since
                 await asyncio.sleep(PAUSE)
                 self._wake.set()
             except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
@@ -185,22 +186,28 @@ class Loop:
             else:
                 backoff.reset()
                 for work in works if syncs == self._syncs else ():
-                    work.hear(outdated, revision)
+                    if outdated is None:
+                        work.start_over(revision)
+                    else:
+                        work.hear(outdated, revision)
             finally:
                 self._is_asking = False
 
-    async def _ask(self, change: Notice, works: Iterable["_Work[Any]"]) -> Outdated:
+    async def _ask(self, change: Notice, since: float, works: Iterable["_Work[Any]"]) -> Outdated | None:
+        """Return what a change makes outdated; None if OPA takes too long to say so about one of its objects."""
         wanted: dict[str, Any] = {}
         for work in works if change.keys else ():
-            wanted |= work.result.wants(change, self._since)
+            wanted |= work.result.wants(change, since)
         if not wanted:
             return Outdated(change)
         was = {str(key): paths for key, paths in change.was.items()}
         keys = sorted(map(str, change.keys))
-        parts: dict[str, Any] = {}
-        for _, found in await in_parts(self._opa, "outdated", "keys", keys, {"was": was, "wanted": wanted}):
-            _merge(parts, found)
-        return Outdated(change, parts)
+        found: dict[str, Any] = {}
+        slow: list[str] = []
+        more = {"was": was, "wanted": wanted}
+        async for _, answer in parts(self._opa, "outdated", "keys", keys, more, too_slow=slow.append):
+            _merge(found, answer)
+        return None if slow else Outdated(change, found)
 
 
 class _Work(Generic[K]):
@@ -351,14 +358,13 @@ class _Signal:
         await self._sent.wait()
 
 
-def _merge(parts: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Add the parts of further objects: lists of lists, below names."""
-    for name, found in more.items():
-        if isinstance(found, Mapping):
-            _merge(parts.setdefault(name, {}), found)
+def _merge(found: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add the parts about further objects: lists of keys, by name or below further names."""
+    for name, value in more.items():
+        if isinstance(value, Mapping):
+            _merge(found.setdefault(name, {}), value)
         else:
-            known = parts.get(name, [])
-            parts[name] = [*known, *(one for one in found if one not in set(known))]
+            found[name] = list(dict.fromkeys((*found.get(name, ()), *value)))
 
 
 def _describe(error: Exception) -> str:

@@ -11,7 +11,7 @@ from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaRejected, OpaUnavailable
+from bridge.opa.errors import OpaRejected, OpaTimeout, OpaUnavailable
 from bridge.work import Turns
 from tests.working import working
 
@@ -106,9 +106,11 @@ class Lengths(Derived[str]):
 
 
 @asynccontextmanager
-async def computing(*results: Derived[Any], synced: bool = True) -> AsyncIterator[tuple[Loop, Concerning]]:
+async def computing(
+    *results: Derived[Any], synced: bool = True, opa: Concerning | None = None
+) -> AsyncIterator[tuple[Loop, Concerning]]:
     """A loop with these results, after the first sync of OPA and their first computation."""
-    opa = Concerning()
+    opa = opa or Concerning()
     loop = Loop(opa)
     async with working(loop.run):
         for result in results:
@@ -266,6 +268,48 @@ async def test_a_query_that_fails_makes_everything_stale() -> None:
         loop.note(changed("a/x"))
         await settled(loop, result)
         assert result.taken() == ["a/one"]
+
+
+async def test_what_takes_too_long_to_ask_about_makes_everything_stale() -> None:
+    class Slow(Concerning):
+        async def query(self, name: str, input_document: Any) -> Any:
+            if "core/Service/a/slow" in input_document["keys"]:
+                raise OpaTimeout("no answer in time")
+            return await super().query(name, input_document)
+
+        async def is_ready(self) -> bool:
+            return True
+
+    result = Lengths("a/one")
+    async with computing(result, opa=Slow()) as (loop, _):
+        result.taken()
+        loop.note(changed("a/x", "a/slow"))
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+
+
+async def test_parts_of_a_divided_query_are_one() -> None:
+    class Divided(Concerning):
+        async def query(self, name: str, input_document: Any) -> Any:
+            if len(input_document["keys"]) > 1:
+                raise OpaTimeout("no answer in time")
+            return {"scopes": {"x/P": ["a", *input_document["keys"]]}, "lengths": ["core/Service/a/y"]}
+
+        async def is_ready(self) -> bool:
+            return True
+
+    class Scopes(Lengths):
+        async def keys_of(self, outdated: Outdated) -> Iterable[str] | None:
+            heard.append(outdated.parts)
+            return ()
+
+    heard: list[Mapping[str, Any]] = []
+    result = Scopes()
+    async with computing(result, opa=Divided()) as (loop, _):
+        loop.note(changed("a/x", "a/z"))
+        await settled(loop, result)
+        scopes = ["a", "core/Service/a/x", "core/Service/a/z"]
+        assert heard == [{"scopes": {"x/P": scopes}, "lengths": ["core/Service/a/y"]}]
 
 
 async def test_keys_that_cannot_be_listed_are_listed_again() -> None:
