@@ -76,7 +76,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     """
     if asked.more["violations"]:
         if other := next((name for name in _OF_PROBLEMS if asked.more[name]), None):
-            raise CommandError(f"--violations and --{other.replace('_', '-')} exclude each other")
+            raise CommandError(f"--violations and --{other.replace('_', '-')} cannot be used together")
         return await violations_answer(engine, asked)
     from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules, selects_none
     from bridge.queries.asking import target_keys

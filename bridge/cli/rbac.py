@@ -212,7 +212,7 @@ def rbac(
     from bridge.sidecar.rbac import READ, in_namespace, role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
-        raise CommandError("--manifests and a cluster exclude each other: give the one with the policy kinds")
+        raise CommandError("--manifests and a cluster cannot be used together: use the one with the policy kinds")
     kind_source = KindSource(**where)
     if user and not check:
         raise CommandError("--as needs --check")

@@ -69,7 +69,7 @@ def asked_of_each(options: dict[str, Any]) -> dict[str, Asked]:
     """
     contexts, clusters, every = (options.pop(name) for name in ("contexts", "clusters", "all_clusters"))
     if clusters and every:
-        raise CommandError("--cluster and --all-clusters exclude each other")
+        raise CommandError("--cluster and --all-clusters cannot be used together")
     each = {name: asked_for({**options, "kube_context": name or None}) for name in contexts or ("",)}
     if not clusters and not every:
         return each

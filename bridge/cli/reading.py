@@ -115,7 +115,7 @@ def asked_for(options: dict[str, Any], *, reads_commit: bool = False) -> Asked:
     With `reads_commit` a commit is the source, instead of one that the options name.
     """
     if options.get("all_namespaces") and options["namespace"]:
-        raise CommandError("-n and -A exclude each other: -n selects one namespace, -A all of them")
+        raise CommandError("-n and -A cannot be used together: -n selects one namespace, -A all of them")
     source = {name: options.pop(name) for name in [one.name for one in SOURCE] if name in options}
     known = {one.name for one in fields(Asked)} & options.keys()
     more = {name: value for name, value in options.items() if name not in known}

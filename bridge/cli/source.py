@@ -131,7 +131,7 @@ def read_input(
     cluster = "--kubeconfig" if kubeconfig else "--context" if kube_context else ""
     given = [name for name, value in (("--opa", opa_url), ("--manifests", manifests), (cluster, cluster)) if value]
     if len(given) > 1:
-        raise CommandError(f"{given[0]} and {given[1]} exclude each other: give one source")
+        raise CommandError(f"{given[0]} and {given[1]} cannot be used together: give one source")
     if not given:
         opa_url = os.environ.get(OPA_VARIABLE)
     if not given and not opa_url and not kubectl_has_a_cluster():

@@ -102,7 +102,7 @@ _RULES: tuple[Rule, ...] = (
     (
         "opa_port",
         lambda s: not s.opa_port or not s.opa_socket,
-        " and opa_socket exclude each other: OPA listens on one of them for the bridge",
+        " and opa_socket cannot be used together: OPA listens on one of them for the bridge",
     ),
     _own_opa("opa_port"),
     _own_opa("opa_socket"),

@@ -70,7 +70,7 @@ def test_readers_ask_at_their_address_and_the_bridge_fills_it_by_the_socket(
         ("opa_url: http://127.0.0.1:1\nopa_socket: /run/s", "opa_socket is for the OPA that the bridge starts"),
         ("opa_url: http://127.0.0.1:1\nopa_readers: /run/s", "opa_readers needs opa_token_file"),
         ("opa_cert_file: /run/c", "opa_cert_file and opa_key_file go together"),
-        ("opa_socket: /run/s\nopa_port: 8181", "opa_port and opa_socket exclude each other"),
+        ("opa_socket: /run/s\nopa_port: 8181", "opa_port and opa_socket cannot be used together"),
     ],
 )
 def test_settings_that_would_leave_it_open_are_refused(

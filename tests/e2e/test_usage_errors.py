@@ -53,9 +53,15 @@ def test_what_does_not_exist_is_one_line_with_near_matches(shop: Run, command: s
     ("options", "said"),
     [
         ("", f"error: no source: no kubeconfig found; give {SOURCES}\n"),
-        ("--opa http://127.0.0.1:1 --manifests x", "exclude each other"),
-        ("--kubeconfig a --manifests b", "error: --manifests and --kubeconfig exclude each other: give one source\n"),
-        ("-n shop -A --manifests b", "error: -n and -A exclude each other: -n selects one namespace, -A all of them\n"),
+        ("--opa http://127.0.0.1:1 --manifests x", "cannot be used together"),
+        (
+            "--kubeconfig a --manifests b",
+            "error: --manifests and --kubeconfig cannot be used together: give one source\n",
+        ),
+        (
+            "-n shop -A --manifests b",
+            "error: -n and -A cannot be used together: -n selects one namespace, -A all of them\n",
+        ),
         ("--opa http://127.0.0.1:1", "OPA at http://127.0.0.1:1 cannot be reached: connection refused"),
         ("--opa http://127.0.0.1:1 --opa-token-file /nowhere", "/nowhere"),
         ("--manifests /nowhere", "/nowhere"),
