@@ -88,9 +88,30 @@ _excess(attached, root) := sprintf("This target has more than %d paths, or a pat
 # The merged policies of a stack, `{spec, origins, leaves}`, or `{error}`. `leaves` are the origins with the items of
 # lists that are merged by key by their keys; absent if policies are listed instead of merged. It is a function of the
 # stack only, so OPA merges once for all targets that share the stack.
-merged_stack(attached) := _listed_specs(attached) if {
-	kinds.is_additive(_kind_of(attached))
-} else := _merged(_precedence(_kind_of(attached), _joins(attached)), _rules_of(attached))
+merged_stack(attached) := _merged_by(kinds.traits(_kind_of(attached)).merging, attached)
+
+_merged_by("Listed", attached) := _listed_specs(attached)
+_merged_by("Merged", attached) := _merged(_precedence(_kind_of(attached), _joins(attached)), _rules_of(attached))
+_merged_by("LevelLists", attached) := _merged(_with_level_lists(attached, _precedence(_kind_of(attached), _joins(attached))), _rules_of(attached))
+
+# Elements without the lists that come from one level (`levelLists`; semantics F8), except those of the most specific level
+# that has such a list.
+_with_level_lists(attached, elements) := elements if {
+	elements.error
+} else := [merge.keyed_side(json.remove(policies.facts(element).spec, others), element, rules) |
+	rules := _rules_of(attached)
+	some element in elements
+	others := [rule.segments | some rule in rules; rule.level; not _is_of_list_level(attached, element, rule.segments)]
+]
+
+_is_of_list_level(attached, policy, segments) if {
+	levels_with_list := [entry.target | some entry in attached; _has_list(entry.policy, segments)]
+	some entry in attached
+	entry.policy == policy
+	entry.target == levels_with_list[count(levels_with_list) - 1]
+}
+
+_has_list(policy, segments) if object.get(policies.facts(policy).spec, segments, null) != null
 
 _merged(elements, rules) := elements if {
 	elements.error
@@ -418,8 +439,11 @@ _step(attached, found, number) := object.union(
 		"strategy": join.strategy,
 		"winner": _winner_of[join.strategy],
 	},
-	_result_of_step(_precedence(_kind_of(attached), array.slice(found, 0, number + 1)), _rules_of(attached)),
+	_result_of_step(_elements_of_step(kinds.traits(_kind_of(attached)).merging, attached, array.slice(found, 0, number + 1)), _rules_of(attached)),
 ) if join := found[number]
+
+_elements_of_step("Merged", attached, found) := _precedence(_kind_of(attached), found)
+_elements_of_step("LevelLists", attached, found) := _with_level_lists(attached, _precedence(_kind_of(attached), found))
 
 _distinct(names) := [name | some index, name in names; not name in array.slice(names, 0, index)]
 

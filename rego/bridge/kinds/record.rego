@@ -89,7 +89,7 @@ traits(policy_kind) := get(policy_kind).traits
 
 # The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
 # policy with one of its `parents` (see `effective.sides`); `direct`: it is of class Direct (semantics C2), `additive`:
-# all its policies apply (C4), `consumers`: its policies that target another namespace count only for requests from
+# all its policies apply (C4), `merging`: how a stack becomes one spec, `consumers`: its policies that target another namespace count only for requests from
 # their own (P6); `atTargets`: it acts at its declared targets, with class Direct or with the effectiveTarget Target, where
 # the policies above merge, and objects that no policy names are not effective targets (C1); `sourceless`: the effective
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
@@ -103,6 +103,7 @@ traits_of(kind) := {
 	"joins": _joins(kind),
 	"direct": direct,
 	"additive": kind.defaultStrategy == "Additive",
+	"merging": _merging(kind),
 	"consumers": consumers,
 	"atTargets": at_targets,
 	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
@@ -124,6 +125,12 @@ traits_of(kind) := {
 	doubtful := array.concat(object.get(kind, "notModeled", []), [label | label := kind.targets[_].label]) != []
 	acted_on := {type: level | not at_targets; some type, level in levels.by_type; is_acted_on(kind, type)}
 }
+
+_merging(kind) := "Listed" if {
+	kind.defaultStrategy == "Additive"
+} else := "LevelLists" if {
+	kind.merge.levelLists
+} else := "Merged"
 
 _namespace := {"group": "core", "kind": "Namespace"}
 

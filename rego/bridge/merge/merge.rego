@@ -8,13 +8,14 @@ package bridge.merge
 import data.bridge.lib.leaves
 
 # A PolicyKind's `merge` as a list of rules `{segments, how, field}`, where `how` is unit or key; of several that match
-# one pointer the first counts, so a unit is always a unit (semantics F8). One with `how` filled is about the whole spec:
+# one pointer the first counts, so a unit is always a unit (semantics F8). A list with `level` comes from one level. One with `how` filled is about the whole spec:
 # its empty lists are as if they were absent. Stored in `data.kinds`.
 rules(settings) := array.flatten([
 	[{"segments": leaves.segments(pointer), "how": "unit", "field": ""} | some pointer in object.get(settings, "units", [])],
 	[{"segments": leaves.segments(pointer), "how": "key", "field": field} |
 		some pointer, field in object.get(settings, "listKeys", {})
 	],
+	[{"segments": leaves.segments(pointer), "how": "key", "field": "", "level": true} | some pointer in object.get(settings, "levelLists", [])],
 	[{"segments": [], "how": "filled", "field": ""} | settings.emptyLists == "Absent"],
 ])
 
