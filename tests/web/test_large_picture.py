@@ -53,6 +53,13 @@ async def test_large_picture_is_drawn_in_parts(serve: Callable[[Path], Bridge], 
     listener = page.page.get_by_role("treeitem", name="Listener, listener-1").first
     await listener.locator(".twist").click()
     await page.until("[...document.querySelectorAll('.row')].some((row) => row.textContent.includes('HTTPRoute'))")
+    # What was opened is in view.
+    opened = await page.position("gateway.networking.k8s.io/Gateway/infra/gateway-3#listener-1")
+    graph = await page.page.locator("#graph").bounding_box()
+    assert opened
+    assert graph
+    assert graph["x"] < opened["x"] < graph["x"] + graph["width"]
+    assert graph["y"] < opened["y"] < graph["y"] + graph["height"]
 
     await page.page.fill("#search-text", "route-1507")
     await page.until(f"policyBridge.graph.position({ROUTE!r})")

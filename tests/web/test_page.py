@@ -184,8 +184,14 @@ async def test_policies_that_are_attached_to_nothing_are_counted_filtered_and_sh
     counted = page.page.locator("#filter-outcomes label", has_text="not\u00a0accepted").locator(".count")
     before = int(await counted.inner_text())
     assert before >= 1
-    await page.page.get_by_role("button", name="in the picture").first.click()
+    await page.page.get_by_role("button", name="Show only").first.click()
     assert await page.position(f"example.com/ColorPolicy/shop/adrift\n@{key}") is not None
+    # They are in a row below all others.
+    lowest = "Math.max(...[...policyBridge.topology.nodes.keys()].filter((key) => !key.includes('/Nothing/'))"
+    lowest += ".map((key) => policyBridge.graph.position(key)?.y ?? 0))"
+    at = await page.position(key)
+    assert at
+    assert at["y"] > await page.page.evaluate(lowest)
     await row.click()
     await page.shows("#details", "Not attached: the target doesn't exist.")
 

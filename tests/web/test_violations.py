@@ -80,7 +80,7 @@ async def test_violations_of_a_guardrail_are_shown_alone(guarded: Bridge, page: 
     await page.until("policyBridge.drawn.shown > 0")
     assert (await page.view())["zoom"] == pytest.approx(shown["zoom"], rel=0.01)
     await page.page.get_by_role("button", name="Show everything").click()
-    await page.page.get_by_role("button", name="Show all violations in the picture").click()
+    await page.page.get_by_role("button", name="Show only violations").click()
     await page.until(f"policyBridge.graph.position('{CHECKOUT}') && !policyBridge.graph.position('{PORT}')")
 
 

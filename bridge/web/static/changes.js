@@ -48,7 +48,7 @@ export class ChangesBox {
       return;
     }
     if (turn !== this.#turn) return;
-    fill(answer, summary(analysis), this.#problems(analysis), effective(analysis));
+    fill(answer, h("h3", { class: "spoken" }, "Answer"), summary(analysis), this.#problems(analysis), effective(analysis));
     announce(answer.querySelector(".verdict").textContent);
     this.#on.changed(marks(analysis), added(analysis));
   }

@@ -4,6 +4,7 @@ import { events, manifest, query } from "./api.js";
 import { announce, breakable, fill, h } from "./dom.js";
 import { effectiveParts, fieldTable, hasPaths, senderPart } from "./effective.js";
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
+import { LEVELS } from "./layout.js";
 import { chip, linkPart, nodeLink, objectLink, policyLink, trail } from "./links.js";
 import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
 import { reasonMark } from "./reasons.js";
@@ -13,7 +14,6 @@ import { yamlText } from "./yaml.js";
 const MANY = 60; // nodes below a target beyond which the page asks before it explains all of them
 const LISTED = 12;
 const SENDERS = 12; // rules whose policies are listed at a backend
-const LEVELS = ["GatewayClass", "Gateway", "ListenerSet", "Listener", "Route", "Rule", "Backend", "Port"]; // the usual order
 const TROUBLED = 20; // problems in the overview
 const TROUBLED_OF_LARGE = 6; // the same where namespaces follow
 const NAMESPACES = 30; // namespaces in the overview
@@ -31,6 +31,7 @@ export class Details {
   #explained; // a key whose nodes below are all explained, because the user requested that
   #made; // the content as it was made: without what the user has opened in it since
   #events; // {object, at (time), found (a Promise)} of the latest request
+  #announced; // the key of which a sentence was announced
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
   /** `filters` are the current ones; `showOnly(filters)` sets others. */
@@ -76,7 +77,8 @@ export class Details {
     this.#fill([this.#head(key, topology), isPolicy ? [problems, body] : [body.answer, problems, body.rest], yamlPart(key), h("div", { class: "events" })], again);
     this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
-    else announce(sentenceOf(key, this.#element.querySelectorAll(".fields tbody tr:not(.kind, .nested)").length));
+    if (this.#announced !== key) announce(sentenceOf(key, this.#element.querySelectorAll(".fields tbody tr:not(.kind, .nested)").length));
+    this.#announced = key;
   }
 
   /** Move the focus to what is shown. */
@@ -143,10 +145,10 @@ function overview(wire, violations, topology, showOnly) {
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
     h("h3", { tabindex: -1 }, wire.isComputing ? "Computing outcomes …" : troubled.length ? `Needs attention: ${numbers}` : wire.isKnown ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
-    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show all ${troubled.length.toLocaleString("en")} in the picture` : troubled.some(({ object, about }) => object && !about) ? "Show those of policies and links in the picture" : "Show only these in the picture")),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show only these ${troubled.length.toLocaleString("en")}` : troubled.some(({ object, about }) => object && !about) ? "Show only those of policies and links" : "Show only these")),
     isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
-    h("p", { class: "quiet" }, "Click a card, or press Enter on a row of the outline, to see the effective policies, which policy each field comes from, and why."));
+    h("p", { class: "quiet" }, "Select a row or a card to see its effective policies, which policy each field comes from, and why."));
 }
 
 /** The panel of the node for policies that are attached to nothing. */

@@ -27,7 +27,7 @@ export function fill(element, ...children) {
   return element;
 }
 
-/** Set a custom CSS property of an element (a color that depends on data). */
+/** Set a CSS property of an element that depends on data. */
 export function paint(element, name, value) {
   element.style.setProperty(name, value);
   return element;

@@ -29,11 +29,12 @@ export function effectiveParts(entries, shown) {
   const blocks = Map.groupBy(places.values(), ({ results }) => JSON.stringify(results));
   return [
     [...blocks.values()].map((same) => block(same, shown)),
-    entries.map(ignoredPart),
+    [...Map.groupBy(entries, ({ policyKind }) => policyKind)].map(ignoredAttachments),
+    ignoredLinks(entries),
   ];
 }
 
-/** The number of fields that `effectiveParts` shows: of each block once. */
+/** Whether there is a result at all. */
 export const hasPaths = (entries) => entries.some(({ paths }) => paths.length > 0);
 
 function block(places, shown) {
@@ -105,15 +106,23 @@ function fieldRow({ field, value, policies }) {
 /** What a field comes from: a policy, or the rule of a route, whose key has a section. Its kind is in the heading. */
 const originLink = (origin) => (origin.includes("#") ? nodeLink(origin) : policyLink(origin, false));
 
-/** The attachments and links that are ignored here, with their reasons. */
-function ignoredPart({ policyKind, attachments = [], links = [] }) {
-  const mark = () => [h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " "];
-  return [
-    attachments.length > 0 && h("section", { class: "ignored" }, h("h5", {}, `${kindName(policyKind)}: attached, but ignored`), attachments.map((one) =>
-      h("p", { class: "refused" }, mark(), policyLink(one.policy, false), " at ", nodeLink(one.target), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`))),
-    links.length > 0 && h("section", { class: "ignored" }, h("h5", {}, "Ignored links"), links.map((one) =>
-      h("p", { class: "refused" }, mark(), nodeLink(one.parent), " → ", nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`))),
-  ];
+const cross = () => [h("span", { class: "sign", "aria-hidden": "true" }, "✕"), " "];
+
+/** Things of entries, each once: the entries of several kinds and rules have the same. */
+const distinct = (things) => [...new Map(things.filter(Boolean).map((one) => [JSON.stringify(one), one])).values()];
+
+/** The attachments of a kind that are ignored here, with their reasons. */
+function ignoredAttachments([policyKind, entries]) {
+  const attachments = distinct(entries.flatMap((one) => one.attachments));
+  return attachments.length > 0 && h("section", { class: "ignored" }, h("h5", {}, `${kindName(policyKind)}: attached, but ignored`), attachments.map((one) =>
+    h("p", { class: "refused" }, cross(), policyLink(one.policy, false), " at ", nodeLink(one.target), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)));
+}
+
+function ignoredLinks(entries) {
+  const links = distinct(entries.flatMap((one) => one.links));
+  if (!links.length) return null;
+  return h("details", { class: "group rest" }, h("summary", {}, `Ignored links (${links.length})`), links.map((one) =>
+    h("p", { class: "refused" }, cross(), nodeLink(one.parent), " → ", nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)));
 }
 
 /** The policies of a path, the established first, with their outcomes. */

@@ -19,8 +19,12 @@ export function setUpFrame(opened) {
   };
   NARROW.addEventListener("change", adapt);
   adapt();
-  byId("skip").addEventListener("click", () => side.set(true));
-  for (const opener of ["skip", "toggle-side"]) byId(opener).addEventListener("click", () => side.isOpen() && opened());
+  byId("skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the fragment of the address is the page's state
+    panel.set(true);
+    (byId("details").querySelector("h3") ?? byId("tab-details")).focus();
+  });
+  byId("toggle-side").addEventListener("click", () => side.isOpen() && opened());
   // The drawer covers the picture: Escape, a click beside it, or a click on a row closes it.
   const closeDrawer = () => {
     if (!NARROW.matches || !side.isOpen()) return;
@@ -32,7 +36,7 @@ export function setUpFrame(opened) {
     if (event.target.closest("[role=treeitem]") && !event.target.closest(".twist")) closeDrawer();
   });
   document.addEventListener("pointerdown", (event) => {
-    if (event.target instanceof Element && !event.target.closest("#side, #toggle-side, #skip")) closeDrawer();
+    if (event.target instanceof Element && !event.target.closest("#side, #toggle-side")) closeDrawer();
   });
   return { openPanel: () => panel.set(true) };
 }

@@ -29,6 +29,7 @@ export class Graph {
   #moved = false; // whether the user has moved or zoomed the picture since it was last fitted
   #fit = () => this.fit(true); // how it was last fitted
   #anchor;
+  #chosen; // the chosen node or policy
 
   /** `headings`: the row of the titles of columns, above the picture. */
   constructor(container, canvas, headings, on) {
@@ -100,6 +101,7 @@ export class Graph {
       this.#structure = structure;
       this.#relayout(described);
     }
+    this.#chosen = marks.chosen;
     this.#sync(described);
     if (!described.cards.length || (this.#fitted && (!fits || this.#moved))) return;
     this.#fitted = true;
@@ -207,6 +209,7 @@ export class Graph {
 
   #relayout({ cards, edges }) {
     const anchor = this.#anchorNow();
+    this.#cy.resize(); // it may not have been displayed
     const { places, columns } = arrange(cards, edges, this.#cy.width() - 2 * EDGE);
     this.#places = places;
     this.#columns = columns;
@@ -218,7 +221,7 @@ export class Graph {
     this.#cy.pan({ x: anchor.x - now.x * zoom, y: anchor.y - now.y * zoom });
   }
 
-  /** The node that stays in place: the requested one, otherwise the card nearest to the middle. */
+  /** The node that stays in place: the requested one, the chosen one if it is visible, otherwise the card nearest to the middle. */
   #anchorNow() {
     const cy = this.#cy;
     if (!this.#fitted) return undefined;
@@ -227,6 +230,11 @@ export class Graph {
     const screen = ({ x, y }) => ({ x: x * zoom + pan.x, y: y * zoom + pan.y });
     if (this.#anchor && this.#places.has(this.#anchor)) {
       return { id: this.#anchor, ...screen(this.#places.get(this.#anchor)) };
+    }
+    const chosen = this.#chosen !== undefined && this.#places.get(this.#chosen);
+    if (chosen) {
+      const { x, y } = screen(chosen);
+      if (x >= 0 && y >= 0 && x <= cy.width() && y <= cy.height()) return { id: this.#chosen, x, y };
     }
     let best;
     for (const [id, position] of this.#places) {

@@ -15,6 +15,7 @@ const COLUMNS = [
   { name: "problems", title: "Problems", isNumber: true },
   { name: "age", title: "Age", isNumber: true },
 ];
+/** @type {[number, string][]} */
 const UNITS = [[86_400, "d"], [3_600, "h"], [60, "m"], [1, "s"]];
 
 /** `on`: `choose(key)`, `sort(by)`: a column's name, with "-" before it if the order is descending. */
@@ -78,7 +79,8 @@ export class List {
     if (this.#drawn?.isEqualNode(made)) return;
     this.#drawn = made.cloneNode(true);
     const table = byId("list-rows");
-    const had = table.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+    const active = document.activeElement;
+    const had = active instanceof HTMLElement && table.contains(active) ? active.dataset.key : undefined;
     table.replaceChildren(...made.children);
     const at = rows.findIndex(({ key }) => key === (had ?? chosen));
     this.#rove(Math.max(0, at));

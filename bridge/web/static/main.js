@@ -167,7 +167,7 @@ function draw(fits = false) {
 /** The nodes that a search finds first, which the picture has also where it is closed. */
 function found(words) {
   if (!words.length) return [];
-  return find(state.filters.text, topology, wire, mentions.found).slice(0, FOUND).flatMap(({ key }) => (key ? nodesOf(key) : []));
+  return find(state.filters.text, topology, wire, mentions.found).slice(0, FOUND).flatMap((one) => ("key" in one ? nodesOf(one.key) : []));
 }
 
 /** The key that a link names in its short form, or the text itself while nothing has it. */
@@ -201,6 +201,11 @@ async function askCoverage(again = false) {
   if (await coverage.ask(state.filters.without, again)) draw(!again);
 }
 
+/** The view that a page starts with, until the user chooses one. */
+function chooseStart() {
+  state.start = SMALL.matches || wire.total > LARGE ? "list" : "picture";
+}
+
 /** Apply the state in the address. */
 function follow() {
   const said = readHash();
@@ -208,7 +213,7 @@ function follow() {
   Object.assign(state.filters, said.filters);
   state.view = said.view;
   state.sort = said.sort;
-  state.start = SMALL.matches || wire.total > LARGE ? "list" : "picture";
+  chooseStart();
   state.chosen = said.section && said.chosen && !said.chosen.includes("#") ? `${said.chosen}#${said.section}` : said.chosen;
   mentions.ask(state.filters.text);
   state.request = said.request;
@@ -279,6 +284,7 @@ const connection = new Connection({
     } else if (drawn.count > before) {
       askAgain();
       if (!drawn.complete) {
+        chooseStart();
         draw(true);
         revealChosen();
       }

@@ -166,7 +166,11 @@ export class Painter {
 
 const font = (size, weight) => `${weight} ${size.toFixed(2)}px ${FONT}`;
 
-/** The width that an item needs at zoom 1, so that nothing of its texts is cut. */
+/**
+ * The width that an item needs at zoom 1, so that nothing of its texts is cut.
+ *
+ * @param {any} item
+ */
 export function neededWidth({ pill, name, caption = "", kind = "", sign = "", badge = "", mark, violation }) {
   const signs = mark ?? violation?.sign ?? "";
   if (pill) return PILL.indent + (sign ? 24 : EDGE) + measured(kind, PILL_NAME) + (kind ? 6 : 0) + measured(name, PILL_NAME) + 12 + 8 * signs.length;
@@ -174,6 +178,7 @@ export function neededWidth({ pill, name, caption = "", kind = "", sign = "", ba
   return 2 * EDGE + 2 + text + Math.max(badge ? 12 + 7 * badge.length : 0, signs ? 6 + 8 * signs.length : 0);
 }
 
+/** @type {any} */
 const ruler = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 

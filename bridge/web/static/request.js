@@ -138,6 +138,7 @@ function pairs(text, sign, between) {
 function served({ gateway, listener, route, rule, backends, filters, filterBackends, failure, policies, also, warnings }) {
   const weights = backends.reduce((sum, { weight }) => sum + weight, 0);
   return [
+    h("h3", { class: "spoken" }, "Answer"),
     h("p", { class: `verdict ${failure ? "bad" : "good"}` }, h("span", { "aria-hidden": "true" }, failure ? "✕ " : "✓ "),
       failure && `Every request fails (${failure.status}): ${failure.message}. `, "Served by ", nodeLink(rule ?? route ?? listener)),
     trail([gateway, listener, route, rule].filter(Boolean)),
@@ -157,6 +158,7 @@ function served({ gateway, listener, route, rule, backends, filters, filterBacke
 
 function missed({ gateway, listener, nearest, undecided }) {
   return [
+    h("h3", { class: "spoken" }, "Answer"),
     h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), reasonMark(nearest.reason), ` – ${nearest.message}`),
     gateway && trail([gateway, listener].filter(Boolean)),
     nearest.candidates.length > 0 && h("h4", {}, undecided.length > 0 ? "May serve it" : "Nearest"),

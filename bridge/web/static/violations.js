@@ -52,7 +52,7 @@ export class Violations {
     return first && { sign: signOf(first), tone: toneOf(first), words: `violates ${this.at(key).map((one) => `${one.constraint} (${wordsOf(one)})`).join(", ")}` };
   }
 
-  /** The overview: the violated Constraints, the most severe first; `only(constraints)` shows these in the picture. */
+  /** The overview: the violated Constraints, the most severe first; `only(constraints)` shows these alone. */
   part(topology, only) {
     if (!this.constraints.length) return null;
     const button = (text, constraints) => h("p", {}, h("button", { type: "button", class: "action", on: { click: () => only(constraints) } }, text));
@@ -63,9 +63,9 @@ export class Violations {
           h("summary", {}, sign(one), ` ${one.constraint} `, h("span", { class: "word" }, [wordsOf(one), one.total > 0 && one.total.toLocaleString("en"), one.exempted > 0 && `${one.exempted.toLocaleString("en")} exempt`].filter(Boolean).join(" · "))),
           h("ul", { class: "stack" }, found.map((violation) => row(violation, topology))),
           one.total + one.exempted > found.length && h("p", { class: "quiet" }, `and ${(one.total + one.exempted - found.length).toLocaleString("en")} more`),
-          button("Show these in the picture", [one.constraint]));
+          button("Show only these", [one.constraint]));
       }),
-      this.constraints.length > 1 && button("Show all violations in the picture", this.constraints.map(({ constraint }) => constraint)));
+      this.constraints.length > 1 && button("Show only violations", this.constraints.map(({ constraint }) => constraint)));
   }
 
   /** The violations of one node or policy. */

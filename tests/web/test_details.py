@@ -1,0 +1,122 @@
+"""The details answer the question on their first screen, say one sentence, and show errors at their field."""
+
+import pytest
+
+from tests.web.bridges import Bridge
+from tests.web.page import Opened
+
+pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
+
+POSTS = "gateway.networking.k8s.io/HTTPRoute/blog/posts"
+NESTED = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: late, namespace: blog}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: posts}]
+  overrides: {palettes: [{name: dusk, hours: [18, 19]}, {name: dawn}]}
+"""
+FIRST_ROW = "document.querySelector('#details .fields tbody tr:nth-child(2)').getBoundingClientRect().bottom"
+
+
+async def test_fields_of_all_kinds_are_one_table_and_equal_results_are_shown_once(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/cart")
+    await page.shows("#details .path .same", "Same for #[2] and #view")
+    assert await page.page.locator("#details .explained .path").count() == 4  # those and #checkout, by two Gateways
+    titles = await page.page.locator("#details .fields thead th").all_inner_texts()
+    assert titles[:3] == ["Field", "Value", "From"]
+    assert await page.page.locator("#details .fields tr.kind").first.inner_text() == "ColorPolicy"
+    # What it does not have to do with is folded, or not there.
+    await page.shows("#details .rest summary", "Attached here (1)")
+    assert "TimeoutPolicy" not in await page.page.inner_text("#details")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1280, 720), (390, 844)])
+async def test_first_field_is_on_the_first_screen(shop: Bridge, page: Opened, width: int, height: int) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(f"{shop.url}#object={POSTS}")
+    await page.shows("#details .fields", "theme")
+    assert await page.page.evaluate(FIRST_ROW) < height
+
+
+async def test_a_nested_value_is_yaml_in_the_full_width(changing: Bridge, page: Opened) -> None:
+    (changing.folder / "late.yaml").write_text(NESTED)
+    await page.go(f"{changing.url}#object={POSTS}")
+    await page.shows("#details .fields .nested pre", "- name: dawn")
+    await page.shows("#details .fields .size", "2 items")
+    box = await page.page.locator("#details .fields .nested pre").first.bounding_box()
+    table = await page.page.locator("#details .fields").first.bounding_box()
+    assert box
+    assert table
+    assert box["width"] > table["width"] * 0.95
+
+
+async def test_the_list_shows_the_age_and_sorts_by_it(changing: Bridge, page: Opened) -> None:
+    aged = NESTED.replace("namespace: blog", 'namespace: blog, creationTimestamp: "2026-01-01T00:00:00Z"')
+    (changing.folder / "late.yaml").write_text(aged)
+    await page.go(f"{changing.url}#view=list&sort=-age")
+    await page.shows("#list-rows tr:first-child .name", "late")
+    age = await page.page.locator("#list-rows tr:first-child td").last.inner_text()
+    assert age.endswith("d")
+    assert int(age[:-1]) > 300
+
+
+async def test_a_link_names_an_object_by_kind_namespace_and_name(shop: Bridge, page: Opened) -> None:
+    for address, heading in (
+        ("object=HTTPRoute/shop/cart", "cart"),
+        ("object=httproute/shop/cart&section=checkout", "cart#checkout"),
+        ("object=HTTPRoute/shop/cart%23view", "cart#view"),
+        ("object=ColorPolicy/infra/brand", "brand"),
+        ("object=GatewayClass/example", "example"),
+    ):
+        await page.page.goto("about:blank")
+        await page.go(f"{shop.url}#{address}")
+        await page.shows("#details h3", heading)
+        await page.page.locator("#details h4").first.wait_for()
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/nowhere")
+    await page.shows("#details", "Nothing matches this link.")
+
+
+async def test_one_sentence_is_announced_and_the_details_are_no_live_region(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/cart&section=checkout")
+    await page.shows("#announcement", "Details of HTTPRoute/shop/cart#checkout: 7 fields in effect.")
+    assert await page.page.locator("main [aria-live], .panel [aria-live]").count() == 0
+    await page.page.get_by_role("tab", name="Try a request").click()
+    await page.page.fill("#request-host", "shop.example.com")
+    await page.page.press("#request-host", "Enter")
+    await page.shows("#announcement", "Served by")
+
+
+async def test_names_of_buttons_have_no_blanks_inside(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/cart&section=checkout")
+    await page.shows("#details .fields", "colors.accent")
+    tree = await page.page.locator("#details").aria_snapshot()
+    assert 'button "Gateway/infra/public"' in tree
+    assert 'button "infra/accessibility"' in tree
+
+
+async def test_an_error_is_shown_at_its_field(shop: Bridge, page: Opened) -> None:
+    page.excuse("400", "404")
+    await page.go(f"{shop.url}#tab=request&r.host=shop.example.com&r.path=cart")
+    await page.shows("#request-form .error", "path must")
+    invalid = "[...document.querySelectorAll('[aria-invalid=true]')].map(({ id }) => id).join()"
+    assert await page.page.evaluate(invalid) == "request-path"
+    await page.page.fill("#request-path", "/cart")
+    await page.page.press("#request-path", "Enter")
+    await page.shows("#request-answer .verdict", "Served by")
+    assert await page.page.evaluate(invalid) == ""
+    await page.see_what_would_change(delete="ColorPolicy/infra/nowhere")
+    await page.shows("#changes-form .error", "ColorPolicy/infra/nowhere is not found")
+    assert await page.page.evaluate(invalid) == "changes-delete"
+
+
+async def test_a_preview_is_green_only_if_nothing_changes(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    background = "getComputedStyle(document.querySelector('#changes-answer .verdict')).backgroundColor"
+    await page.see_what_would_change(delete="ColorPolicy/infra/brand")
+    await page.shows("#changes-answer .verdict.changes", "Effective policies change")
+    neutral = await page.page.evaluate(background)
+    await page.see_what_would_change(text="{apiVersion: v1, kind: Namespace, metadata: {name: unused}}")
+    await page.shows("#changes-answer .verdict", "No effective policy changes")
+    red, green, blue = await page.page.evaluate(f"{neutral!r}.match(/[0-9.]+/g).slice(0, 3).map(Number)")
+    assert max(red, green, blue) - min(red, green, blue) < 12
