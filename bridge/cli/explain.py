@@ -14,6 +14,7 @@ from bridge.cli.notation import (
     names_text,
     nodes_of,
     origin_text,
+    proxy_lines,
     shadow_text,
     value_text,
     via_text,
@@ -58,8 +59,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         pbctl explain HTTPRoute/shop/cart --kind ColorPolicy
     """
     from bridge.cli.describe import description
-    from bridge.queries.asking import explained_at, policy_kind, target_keys
-    from bridge.queries.description import describe
+    from bridge.queries.asking import explained_at, policy_kind, proxy_commands, target_keys
+    from bridge.queries.description import GATEWAY, describe
 
     kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
     keys = await target_keys(engine.opa, asked.words, asked.namespace)
@@ -68,9 +69,12 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     policies = [await describe(engine, key) for key in named]
     targets = [] if policies else keys
     found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
+    nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
+    commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
     return Answer(
         lambda: [
             *explanation(found, asked.wide),
+            *proxy_lines(commands),
             *(block for policy in policies for block in description(policy, asked.wide)),
         ],
         f"No policy applies at {' '.join(asked.words)}, and none is rejected there.",

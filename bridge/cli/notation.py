@@ -57,6 +57,11 @@ def nodes_of(path: Iterable[str]) -> list[Key]:
     return [parse_key(node) for node in path if node.count("/") == 3]
 
 
+def proxy_lines(commands: Mapping[str, str]) -> list[str]:
+    """Return a line for each Gateway whose proxies a command shows."""
+    return [f"The routes in the proxies of {short_key(parse_key(key))}: {commands[key]}" for key in sorted(commands)]
+
+
 def via_text(path: Sequence[Key], target: Key) -> str:
     """Return the nodes that distinguish paths to a target: a section replaces its object, a Gateway its class."""
     nodes = []

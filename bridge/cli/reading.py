@@ -100,6 +100,7 @@ COMMON = (
     "policies",
     "policykinds",
     "problems",
+    "proxy_commands",
     "resource_versions",
     "scopes",
     "status",

@@ -12,6 +12,7 @@ import click
 from bridge.cli.blame import FIELD, field_names, line_options
 from bridge.cli.command import option
 from bridge.cli.effective import effective_table
+from bridge.cli.notation import proxy_lines
 from bridge.cli.options import completing, namespace_option, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
@@ -33,7 +34,7 @@ def _check(asked: Asked) -> Sequence[str]:
     return ()
 
 
-QUERIES = ("request",)  # that the command sends
+QUERIES = ("proxy_commands", "request")  # that the command sends
 
 
 @read_command(
@@ -93,18 +94,22 @@ async def request(engine: Engine, asked: Asked) -> Answer:
         # A mesh request to a Service
         pbctl request --gateway svc/cart --path /cart --source-namespace blog
     """
-    from bridge.queries.asking import entry_gateway
+    from bridge.queries.asking import entry_gateway, proxy_commands
 
     gateway = asked.more["gateway"]
     more = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
     found: list[Entry] = [await engine.opa.query("request", {**one, **more}) for one in _query_inputs(asked)]
     titles = asked.words if len(found) > 1 else ("",)
+    commands = await proxy_commands(engine.opa, [one["gateway"] for one in found if one["rule"] and one["gateway"]])
     return Answer(
-        lambda: [
-            block
-            for title, one in zip(titles, found, strict=True)
-            for block in (*((title,) if title else ()), *served_tables(one, asked.wide))
-        ],
+        lambda: (
+            [
+                block
+                for title, one in zip(titles, found, strict=True)
+                for block in (*((title,) if title else ()), *served_tables(one, asked.wide))
+            ]
+            + proxy_lines(commands)
+        ),
         "No answer.",
         found if len(found) > 1 else found[0],
         names=lambda: [name for one in found for name in _names(one)],

@@ -183,6 +183,13 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
     return key if key.kind == "Gateway" else key._replace(role=FRONTEND)
 
 
+async def proxy_commands(opa: Opa, gateways: Iterable[str]) -> dict[str, str]:
+    """Return the commands that print what the proxies of Gateways have, by Gateway; without those that have none."""
+    named = sorted(set(gateways))
+    found: dict[str, str] = await opa.query("proxy_commands", {"gateways": named}) if named else {}
+    return found
+
+
 async def effective_at(
     opa: Opa,
     targets: Sequence[Key],

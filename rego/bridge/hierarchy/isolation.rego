@@ -2,12 +2,22 @@ package bridge.hierarchy
 
 import data.bridge.index
 import data.bridge.lib.implementations
+import data.bridge.lib.keys
 import data.bridge.lookup
 
 # The implementation of a Gateway, by its GatewayClass; Gateway API's own rules if it is not known.
 implementation(gateway) := object.get(implementations.by_controller, controller, implementations.specification) if {
 	controller := lookup.get(index.facts(gateway).class[0]).spec.controllerName
 } else := implementations.specification
+
+# The command that prints what the proxies of a Gateway have. Undefined if its implementation has none that is known.
+proxy_command(gateway) := strings.replace_n(
+	{"{name}": parts.name, "{namespace}": parts.namespace, "{class}": class.metadata.name},
+	implementations.proxy_commands[class.spec.controllerName],
+) if {
+	class := lookup.get(index.facts(gateway).class[0])
+	parts := keys.parse(gateway)
+}
 
 # Other listeners take every request for these hostnames of a route (none: all) from a listener, so a link between the
 # two would carry nothing (Gateway API, GatewaySpec.listeners: "requests SHOULD match at most one Listener").

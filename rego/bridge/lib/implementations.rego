@@ -18,3 +18,14 @@ by_controller := {
 	"gateway.envoyproxy.io/gatewayclass-controller": {"name": "Envoy Gateway", "virtualHosts": true, "precedence": "Envoy Gateway"},
 	"istio.io/gateway-controller": {"name": "Istio", "virtualHosts": true, "precedence": "Gateway API"},
 }
+
+# The command that prints the routes that the proxies of a Gateway have, by the controllerName of its GatewayClass. `{name}`,
+# `{namespace}` and `{class}` stand for those of the Gateway; Istio names its Deployment by the Gateway and its class.
+proxy_commands := {
+	"gateway.envoyproxy.io/gatewayclass-controller": concat(" ", [
+		"egctl config envoy-proxy route -A",
+		"-l gateway.envoyproxy.io/owning-gateway-name={name}",
+		"-l gateway.envoyproxy.io/owning-gateway-namespace={namespace}",
+	]),
+	"istio.io/gateway-controller": "istioctl proxy-config routes deploy/{name}-{class} -n {namespace}",
+}
