@@ -128,3 +128,23 @@ def test_a_field_below_a_scalar_is_no_green_answer(bridge: Run, tmp_path: Path) 
     world = _write(tmp_path, "istio.io/gateway-controller", _limits({"people": PER_USER}), bounded)
     [message] = _messages(bridge, world)
     assert message.endswith('cannot be judged: /limits/people/rates/0/window is "1m", which has no fields')
+
+
+def test_authentication_of_a_gateway_is_not_known_at_a_tcp_route(bridge: Run, tmp_path: Path) -> None:
+    tcp_listener = {"name": "pipe", "port": 9000, "protocol": "TCP"}
+    gateway = _object(
+        f"{GATEWAY_API}/v1", "Gateway", "pipes", {"gatewayClassName": "edge", "listeners": [tcp_listener]}
+    )
+    rules = [{"name": "all", "backendRefs": [{"name": "db", "port": 9000}]}]
+    route = _object(f"{GATEWAY_API}/v1alpha2", "TCPRoute", "db", {"parentRefs": [{"name": "pipes"}], "rules": rules})
+    required = _constraint("required_policy", {"kinds": ["gateway.envoyproxy.io/SecurityPolicy"]})
+    required["spec"]["match"]["kinds"][0]["kinds"] = ["TCPRoute"]
+    for spec, messages in (
+        ({"jwt": {"providers": [{"name": "p", "remoteJWKS": {"uri": "https://id.test/keys"}}]}}, 1),
+        ({"authorization": {"defaultAction": "Deny"}}, 0),
+    ):
+        lock = _policy("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", "lock", ("Gateway", "pipes"), spec)
+        world = _write(tmp_path, "gateway.envoyproxy.io/gatewayclass-controller", gateway, route, lock, required)
+        found = _messages(bridge, world)
+        assert len(found) == messages
+        assert all("of a TCPRoute Envoy Gateway only obeys authorization, not jwt" in message for message in found)

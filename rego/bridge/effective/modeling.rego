@@ -33,6 +33,7 @@ _complete(entry) := object.union(as_served(entry), {"incomplete": reasons}) if {
 features_used_by(policy_key) := {message |
 	some feature in kinds.of_policy(policy_key).notModeled
 	not feature.onPath
+	not feature.routeKinds
 	message := _use_of(feature, policy_key)
 }
 
@@ -52,10 +53,19 @@ incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
 	of_kind := {message | some message in kinds.doubts_of(policy_kind)}
 	reasons := (of_kind | _without_label(policy_kind, path, outcomes)) | {message |
 		some feature in kinds.get(policy_kind).notModeled
+		_is_about(feature, path)
 		some user in _users(feature, path, outcomes)
 		message := _use_of(feature, user)
 	}
 	count(reasons) > 0
+}
+
+# A feature may be one on paths through routes of some kinds only.
+_is_about(feature, _) if not feature.routeKinds
+
+_is_about(feature, path) if {
+	some node in path
+	keys.parse(node).kind in feature.routeKinds
 }
 
 _users(feature, path, outcomes) := {one.policy | some one in outcomes; object.get(one, "outcome", "") != "Overridden"} if {

@@ -28,6 +28,12 @@ test_a_feature_that_is_not_modeled_makes_the_result_incomplete if {
 	_why([{"path": "/spec/rules/*", "message": "rules"}]) == ["ColorPolicy infra/dark: rules"]
 }
 
+test_a_feature_may_be_one_at_routes_of_some_kinds_only if {
+	feature := {"path": "/spec/theme", "message": "it depends"}
+	_why([object.union(feature, {"routeKinds": ["TCPRoute", "HTTPRoute"]})]) == ["ColorPolicy infra/dark: it depends"]
+	_why([object.union(feature, {"routeKinds": ["TCPRoute"]})]) == []
+}
+
 test_an_explanation_is_marked_as_incomplete_too if {
 	entries := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as _world([{"path": "/spec/theme", "message": "it has a theme"}])
 	[entry.incomplete | some entry in entries] == [["ColorPolicy infra/dark: it has a theme"]]
