@@ -14,7 +14,7 @@ from hack.pages.states import states_page
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _UPDATES: dict[str, Callable[[str], str]] = {  # of a page's present text
     "reference/settings.md": settings_page,
-    "reference/metrics.md": metrics_page,
+    "appendix/metrics.md": metrics_page,
     "appendix/crds.md": crds_page,
     "appendix/rego.md": rego_page,
     "appendix/states.md": states_page,
