@@ -96,3 +96,7 @@ async def test_permits_that_come_soon_are_those_left_and_those_of_that_time() ->
     soon.append(budget.permits_within(0.2))
     await budget.spend()
     assert [*soon, budget.permits_within(0)] == [4, 2, 1]
+
+
+def test_a_budget_brings_at_least_one_permit() -> None:
+    assert [Budget(50, 10).permits_of(seconds) for seconds in (0.2, 1.0, 0.001)] == [10, 50, 1]

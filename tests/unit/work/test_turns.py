@@ -20,6 +20,14 @@ def test_owners_take_turns_and_keys_of_one_owner_come_in_their_order() -> None:
     assert len(waiting) == 0
 
 
+def test_keys_of_one_owner_are_taken_and_its_turn_is_after_all_others() -> None:
+    waiting = turns("a1", "a2", "a3", "b1")
+    assert waiting.take_of("a", 2) == ["a1", "a2"]
+    assert waiting.owners == ["b", "a"]
+    assert waiting.take_of("a", 2) == ["a3"]
+    assert (waiting.owners, len(waiting)) == (["b"], 1)
+
+
 def test_owner_whose_turn_was_last_waits_for_the_others_in_the_next_take() -> None:
     waiting = turns("a1", "a2", "b1")
     assert waiting.take(1) == ["a1"]
