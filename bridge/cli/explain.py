@@ -20,7 +20,7 @@ from bridge.cli.notation import (
     via_text,
 )
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
-from bridge.cli.output import Answer
+from bridge.cli.output import Answer, to_yaml
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Table
@@ -178,9 +178,11 @@ def _spec(at_path: Entry) -> Table:
     """Return each field of the effective spec with its value and origin."""
     if "error" in at_path:
         return Table(["ERROR"], [[f"error: {at_path['error']['message']}"]])
-    rows: list[Sequence[str]] = [
-        [_field_text(one["field"]), _value_text(one), origin_text(one["policies"])] for one in at_path["fields"]
-    ]
+    rows: list[Sequence[str]] = []
+    for one in at_path["fields"]:
+        first, *others = _value_lines(one)
+        rows.append([_field_text(one["field"]), first, origin_text(one["policies"])])
+        rows += [["", line, ""] for line in others]
     rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
     rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
@@ -190,8 +192,14 @@ def _field_text(pointer: str) -> str:
     return ".".join(segments_of(pointer)) or "(all)"
 
 
-def _value_text(field: Entry) -> str:
-    return value_text(field["value"]) if "value" in field else "(removed)"  # by a null of its policy (semantics F3)
+def _value_lines(field: Entry) -> list[str]:
+    """Return a value, in lines of YAML if it is a list or a mapping."""
+    if "value" not in field:
+        return ["(removed)"]  # by a null of its policy (semantics F3)
+    value = field["value"]
+    if not isinstance(value, list | dict) or not value:
+        return [value_text(value)]
+    return [line.replace(" ", TIE, len(line) - len(line.lstrip(" "))) for line in to_yaml(value).splitlines()]
 
 
 def _left_out(entry: Entry) -> Table:

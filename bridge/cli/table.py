@@ -153,14 +153,16 @@ def render(
     for row in rows:
         hanging = "" if _TREE not in table.titles else _INDENT  # of lines that continue the policies of a node
         cells = [_wrap(row[index], size, hanging) for index, size in zip(beside, widths, strict=True)]
-        for number in range(max(len(cell) for cell in cells)):
+        continues = not any(row[index] for index in beside)  # the cells below the row before
+        for number in () if continues else range(max(len(cell) for cell in cells)):
             texts = [
                 cell[number] if number < len(cell) else _branches(cell[0]) if table.titles[index] == _TREE else ""
                 for index, cell in zip(beside, cells, strict=True)
             ]
             lines.append(_line(texts, widths, [painters[index] for index in beside], gap))
         if width is not None and below:
-            named = [(table.titles[index], row[index], painters[index]) for index in below]
+            titles = [" " * len(title) if continues else title for title in table.titles]
+            named = [(titles[index], row[index], painters[index]) for index in below]
             if _TREE in table.titles:
                 policies = [("", cell, painter) for _, cell, painter in named]
                 lines += _below(policies, width, _branches(row[0]).replace(TIE, " "))

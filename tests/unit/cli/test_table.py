@@ -109,6 +109,22 @@ def test_optional_columns_are_dropped_before_cells_move_below() -> None:
     assert "Not shown" not in render(table)
 
 
+def test_lines_of_a_long_value_stay_together_below_their_row() -> None:
+    rows = [
+        ["limits", "rates:"],
+        ["", f"-{TIE}limit: 20 requests a minute for each partner"],
+        ["", f"{TIE}{TIE}window: 60s"],
+    ]
+    assert render(Table(["FIELD", "VALUE"], [*rows]), 34).splitlines() == [
+        "FIELD",
+        "limits",
+        "  VALUE   rates:",
+        "          - limit: 20 requests a",
+        "          minute for each partner",
+        "            window: 60s",
+    ]
+
+
 def test_table_without_headers_has_only_its_rows() -> None:
     table = Table(["NAME", "CLASS"], [["catalog", "Inherited"]])
     assert render(table, headers=False) == "catalog   Inherited\n"
