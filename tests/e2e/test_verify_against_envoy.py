@@ -1,4 +1,4 @@
-"""A real Envoy serves what Envoy Gateway translates of `examples/proxies`; its `/config_dump` and access log are read."""
+"""A real Envoy serves what Envoy Gateway translates of `examples/proxies`: its dump and its access log are read."""
 
 import http.client
 import json
