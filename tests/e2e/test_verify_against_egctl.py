@@ -120,11 +120,8 @@ def _is_shared(row: Object, rows: list[Object]) -> bool:
 
 
 def _is_same_cluster(one: Object, other: Object) -> bool:
-    return (
-        one["target"] == other["target"]
-        and one["path"][1] == other["path"][1]
-        and one["field"].startswith(_CONNECTIONS)
-    )
+    same = one["target"] == other["target"] and one["path"][1] == other["path"][1]
+    return bool(same) and str(one["field"]).startswith(_CONNECTIONS)
 
 
 class Changed:
