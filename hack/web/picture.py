@@ -31,7 +31,7 @@ async def take(path: Path, url: str, element: str, text: str, executable: Path) 
         await page.go(url)
         await page.shows(f"#details {element}", text)
         await page.shows("#state", "live")
-        await page.page.get_by_role("treeitem", name="active").first.wait_for()
+        await page.page.locator("#outline [role=treeitem].programmed").first.wait_for(state="attached")
         await page.page.screenshot(path=path)
         await browser.close()
 

@@ -170,7 +170,7 @@ async def test_choice_in_the_outline_is_visible_with_its_path(
     await page.go(f"{shop.url}#object={GROUP}/HTTPRoute/shop/cart%23checkout")
     await page.shows("#details h3", "cart#checkout")
     assert f"{GROUP}/HTTPRoute/shop/cart#checkout" not in await page.page.evaluate(OUTSIDE)
-    if width < 1400:
+    if width < 1600:
         await page.page.click("#toggle-side")
     await page.until(CHOSEN_IN_SIGHT)
 

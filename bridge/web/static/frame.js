@@ -4,7 +4,7 @@ import { byId } from "./dom.js";
 import { recall, remember } from "./storage.js";
 
 const NARROW = matchMedia("(max-width: 1000px)"); // as in style.css: the outline is a drawer
-const WIDE = matchMedia("(min-width: 1400px)"); // the filters leave the picture enough room
+const WIDE = matchMedia("(min-width: 1600px)"); // the filters leave the picture enough room
 const LIMITS = { side: [180, 520], panel: [260, 760] }; // pixels
 const PICTURE = 240; // pixels that the picture keeps
 const STEP = 24; // pixels that an arrow key moves an edge
