@@ -38,6 +38,7 @@ QUERIES = ("effective", "kinds_in_force", "scopes")  # that the command sends
     option("--with-staged", is_flag=True, help="As if staged policies were in effect."),
     SELECTOR,
     queries=QUERIES,
+    only_merging=True,
 )
 async def effective(engine: Engine, asked: Asked) -> Answer:
     """Show effective policies: the spec that applies at a target, and the policies that it comes from.

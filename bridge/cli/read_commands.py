@@ -24,13 +24,15 @@ def read_command(
     short_help: str,
     *parameters: click.Parameter,
     queries: Iterable[str] | None = None,
+    only_merging: bool = False,
     check: Callable[[Asked], Sequence[str]] = lambda _: (),
 ) -> Callable[[Ask], click.Command]:
     """Make a function from an engine and the options to an answer a command, with the options of all read commands.
 
     `queries` are those that the function sends, by default any: with `--manifests` OPA loads only the rules that these
-    and the reports of problems reach. `check` is called before the source is opened; it may raise CommandError, and
-    returns the types to read in addition to those that every command needs.
+    and the reports of problems reach. With `only_merging` the answer depends on no Rego of admins but that by which
+    policies merge: other Rego of a cluster is not even checked. `check` is called before the source is opened; it may
+    raise CommandError, and returns the types to read in addition to those that every command needs.
     """
 
     def declare(function: Ask) -> click.Command:
@@ -42,7 +44,9 @@ def read_command(
                 from bridge.cli.watching import watch
 
                 watch(asked, ask, types)
-            answer, code = read(asked.source, lambda engine: ask(engine, asked), types, queries=queries)
+            answer, code = read(
+                asked.source, lambda engine: ask(engine, asked), types, queries=queries, only_merging=only_merging
+            )
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")
             return answer, code or answer.code

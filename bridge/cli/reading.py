@@ -136,14 +136,17 @@ def read(
     *,
     allow_empty: bool = False,
     queries: Iterable[str] | None = None,
+    only_merging: bool = False,
 ) -> tuple[_Result, int]:
     """Return the result of `ask`, and the exit code: 2 if manifests have errors, which are printed here.
 
-    `types` are read in addition to those that every command needs; `queries` as for `read_command`. Input without any
+    `types` are read in addition to those that every command needs; `queries` and `only_merging` as for
+    `read_command`. Input without any
     object is a CommandError, unless `allow_empty` is set.
     """
     take_standard_input(source.manifests)
-    return asyncio.run(_read(source, ask, types, allow_empty=allow_empty, queries=queries))
+    engine = opened(source, types, queries=queries, only_merging=only_merging)
+    return asyncio.run(_read(source, ask, engine, allow_empty=allow_empty))
 
 
 def take_standard_input(manifests: Sequence[str]) -> None:
@@ -162,14 +165,13 @@ def take_standard_input(manifests: Sequence[str]) -> None:
 async def _read(
     source: Input,
     ask: Callable[[Engine], Awaitable[_Result]],
-    types: Sequence[str],
+    opening: AbstractAsyncContextManager[Engine],
     *,
     allow_empty: bool,
-    queries: Iterable[str] | None,
 ) -> tuple[_Result, int]:
     from bridge.opa.errors import OpaRejected
 
-    async with opened(source, types, queries=queries) as engine:
+    async with opening as engine:
         # A generator may print no object on standard input, but a folder without objects is probably the wrong one.
         paths = [path for path in source.manifests if path != STDIN]
         if engine.empty and paths and not allow_empty and not engine.problems:
@@ -198,9 +200,14 @@ async def _read(
 
 
 def opened(
-    source: Input, types: Sequence[str] = (), *, follow: bool = False, queries: Iterable[str] | None = None
+    source: Input,
+    types: Sequence[str] = (),
+    *,
+    follow: bool = False,
+    queries: Iterable[str] | None = None,
+    only_merging: bool = False,
 ) -> AbstractAsyncContextManager[Engine]:
-    """Open the engine of a command; with `follow` it reads changes. `queries` are those of `read_command`."""
+    """Open the engine of a command; with `follow` it reads changes. the rest is as for `read_command`."""
     # Imported here, so help and usage errors appear immediately.
     from bridge.offline.engine import open_engine
     from bridge.opa.address import TlsFiles
@@ -220,6 +227,7 @@ def opened(
         follow=follow,
         queries=None if queries is None else {*queries, *OF_EVERY_COMMAND},
         applied=source.applied,
+        only_merging=only_merging,
     )
 
 

@@ -123,6 +123,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     empty: bool = False,
     queries: Iterable[str] | None = None,
     applied: Sequence[str] = (),
+    only_merging: bool = False,
 ) -> AsyncIterator[Engine]:
     """Yield an engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
@@ -132,7 +133,8 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     `types` are read in addition to Gateway API's and the policy kinds'. With `follow` they read changes. With `empty`
     the engine has no objects, only the shipped Rego. `queries` are those that the command may send: a temporary OPA for
     manifests without Rego has only the rules that they reach; by default it has all. `applied` are paths of
-    manifests that the command applies: a temporary OPA has the shipped guardrails that they name.
+    manifests that the command applies: a temporary OPA has the shipped guardrails that they name. With
+    `only_merging` it has of a cluster's Rego only that by which policies merge, which is then all that is checked.
 
     Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
     reached or started, ToolError if no `opa` is available.
@@ -187,7 +189,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     async with await KubeClient.connect(kubeconfig, kube_context) as client:
         lacking = await meet(client)
         types = (*types, *await _find_undiscovered(client))
-        found = await settle_cluster(client, rules, patience=PATIENCE)
+        found = await settle_cluster(client, rules, patience=PATIENCE, only_merging=only_merging)
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)

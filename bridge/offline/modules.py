@@ -20,7 +20,7 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
 from bridge.opa.shipped import Shipped, shipped, shipped_guardrails
 from bridge.policy_loader import reports
-from bridge.policy_loader.assembly import assemble, generated, kubernetes_view, submissions_behind
+from bridge.policy_loader.assembly import MERGING, assemble, generated, kubernetes_view, submissions_behind
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge, failures_by_author, select
@@ -197,10 +197,13 @@ def is_of_author(root: DataPath) -> bool:
     return root[:2] in {HIERARCHY[:2], STRATEGIES} or root[0] not in {"bridge", "system", *VIEW, *WRITTEN}
 
 
-async def settle_cluster(client: KubeClient, applied: Iterable[Object], *, patience: float) -> SettledModules:
+async def settle_cluster(
+    client: KubeClient, applied: Iterable[Object], *, patience: float, only_merging: bool = False
+) -> SettledModules:
     """Return the bundle for a cluster after these objects are applied, from the types that can be read.
 
-    Types that are not read after `patience` seconds are reported.
+    Types that are not read after `patience` seconds are reported. With `only_merging` it has only the Rego on which
+    effective policies may depend.
     """
     from bridge.sources.cluster import ClusterSource
 
@@ -224,6 +227,8 @@ async def settle_cluster(client: KubeClient, applied: Iterable[Object], *, patie
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
     await authors.read_waiting()
+    if only_merging:
+        received = _Received({one.author: one for one in submissions_behind(MERGING, [*received.values()])})
     guardrails = guardrails_named(applied) | await _read_used_guardrails(client)
     found = await _settle(received, guardrails, settings)
     return replace(found, unread=[*unread.values()], keeps_last_good=True)

@@ -155,6 +155,25 @@ def test_analysis_removes_labels_of_files_alone_and_reads_rego_of_the_cluster(
     )  # other tests list all policies
 
 
+def test_effective_checks_no_rego_that_its_answer_does_not_read(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, kubectl_path: Path
+) -> None:
+    kubectl_apply(OBJECTS)
+    kubectl_apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: opa-policies}\n")
+    broken = RULES.replace("dark := true", "dark := missing(1)")
+    kubectl_apply(broken)
+    source = ("--kubeconfig", control_plane.kubeconfig)
+    rejected = "Rego of core/ConfigMap/opa-policies/shades was rejected"
+    try:
+        assert rejected in bridge("status", *source).stderr
+        found = bridge("effective", "-n", NAME, *source)
+        assert (rejected in found.stderr, "cart.example.com" in found.stdout) == (False, True)
+        kubectl_apply(broken.replace("acme.shades", "bridge.strategies.shades"))
+        assert rejected in bridge("effective", "-n", NAME, *source).stderr
+    finally:
+        Kubectl(kubectl_path, control_plane)("delete", "configmap/shades", "-n", "opa-policies")
+
+
 BINDING = f"""\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

@@ -52,7 +52,7 @@ async def test_a_policy_above_many_listeners_costs_few_expressions_for_each_path
     write(tmp_path / "objects.yaml", [CLASS, edge, kind, on_all, *routes])
     asked = {"policies": ["test.example.com/LimitPolicy/shop/p"]}
     async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
-        assert "Programmed on 128 scopes" in str(await engine.opa.query("status", asked))
+        assert "Programmed on 128 paths" in str(await engine.opa.query("status", asked))
         assert await expressions(session, engine.opa.url, "status", asked) < 100 * 128
 
 

@@ -180,6 +180,12 @@ above_route(path) := path[2] if {
 	levels.of(path[2]) == "Listener"
 	levels.of(path[3]) == "Route"
 	not index.has_extension_links
+} else := path[3] if {
+	# The same with Namespaces, of the Gateway and of the route.
+	levels.of(path[3]) == "Listener"
+	levels.of(path[4]) == "Namespace"
+	levels.of(path[5]) == "Route"
+	not index.has_extension_links
 } else := [above |
 	some position, route in path
 	levels.of(route) == "Route"
