@@ -64,8 +64,8 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
     change = {"keys": [policy], "was": {}, "targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
     most: dict[str, tuple[dict[str, Any], int]] = {
         "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 770),
-        "explain": ({"target": rule_key(5, "[1]")}, 2_190),
-        "links": ({"keys": [policy]}, 690),
+        "explain": ({"target": rule_key(5, "[1]")}, 2_210),
+        "links": ({"keys": [policy]}, 692),
         "remediation": (change, 3_105),
     }
     async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
