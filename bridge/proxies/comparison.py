@@ -94,6 +94,13 @@ class Facts:
         )
         return via
 
+    def _is_there(self, proxy: str, key: str) -> bool:
+        """Return whether facts have a key: as many as have the key among which they are, so that none lacks it."""
+        found = self.by_key.get((proxy, key), ())
+        return bool(found) and all(
+            len(found) >= len(self.by_key.get((proxy, one["among"]), ())) for one in found if "among" in one
+        )
+
     def _family(self, fact: Entry) -> Entry:
         refers = fact.get("refers", ())
         values = [one["values"] for one in (fact, *self._referred(fact, refers)) if one.get("values")]
@@ -105,7 +112,7 @@ class Facts:
             "lacks": any((fact["proxy"], key) not in self.by_key for key in refers),
             "requires": {
                 kind: {
-                    part: "there" if all((fact["proxy"], key) in self.by_key for key in keys) else lost
+                    part: "there" if all(self._is_there(fact["proxy"], key) for key in keys) else lost
                     for part, keys in parts.items()
                 }
                 for kind, parts in fact.get("requires", {}).items()

@@ -43,6 +43,13 @@ class Proxy:
         found: Object = self.listener["default_filter_chain"]["filters"][0]["typed_config"]
         return found
 
+    def add_listener_without(self, name: str) -> None:
+        """Add a listener with the same routes, as there is one for HTTP/3, that lacks a filter."""
+        other = copy.deepcopy(self.listener) | {"name": "other"}
+        manager = other["default_filter_chain"]["filters"][0]["typed_config"]
+        manager["http_filters"] = [one for one in manager["http_filters"] if one["name"] != name]
+        self.dump["configs"][1]["dynamic_listeners"].append({"name": "other", "active_state": {"listener": other}})
+
     def states(self, *arguments: str, kind: str = "BackendTrafficPolicy") -> States:
         """Return the states of the fields of a kind at the rule checkout."""
         rows = self.rows("--all", *arguments)
@@ -160,6 +167,8 @@ def _config(proxy: Proxy, name: str) -> Object:
             "/rateLimit/local/rules",
             "missing in the proxy",
         ),
+        # Nor if one of two listeners with the same routes has no such filter.
+        (lambda proxy: proxy.add_listener_without(_LIMIT), "/rateLimit/local/rules", "missing in the proxy"),
         (lambda proxy: proxy.host["routes"].remove(proxy.route("checkout")), "", "missing in the proxy"),
         # Another route of the same rule differs.
         (

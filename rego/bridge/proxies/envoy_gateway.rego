@@ -334,6 +334,8 @@ facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
 	"key": _filter_key(_routes_of(manager), filter.name),
+	"among": _manager_key(_routes_of(manager)),
+	"name": resource.config.name,
 	"values": _of_filter(filter),
 } if {
 	some resource in input.resources
@@ -371,6 +373,7 @@ facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
 	"key": _manager_key(_routes_of(manager)),
+	"name": resource.config.name,
 	"updated": object.get(resource, "updated", ""),
 	"values": {_ctp: object.union_n([_of_manager(manager), _of_listener(listener, chain), _of_tls(chain)])},
 } if {
