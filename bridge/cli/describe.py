@@ -18,7 +18,7 @@ from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Document, Fields, Table, filled
 from bridge.model.keys import parse_key
 from bridge.model.nesting import as_mapping
-from bridge.queries.names import first_of, object_name, reference_text, short_key
+from bridge.queries.names import WORKLOADS, first_of, match_kinds, object_name, reference_text, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -29,18 +29,25 @@ _PLACES = 5  # parents or listeners with an equal condition that are named
 _CONDITION = ("type", "status", "reason", "message")
 
 
+def _workloads_among(asked: Asked) -> list[str]:
+    """Return the types of workloads that the words name, which no other command reads."""
+    kinds = [word.partition("/")[0] for word in asked.words[: None if "/" in asked.words[0] else 1]]
+    return [name for kind in kinds for name in match_kinds(kind, dict.fromkeys(WORKLOADS, ()))]
+
+
 @read_command(
     "Describe objects",
     words("OBJECT...", "objects", required=True),
     *namespace_options("The namespace of an OBJECT without one."),
     queries=COMMON,
+    check=_workloads_among,
 )
 async def describe(engine: Engine, asked: Asked) -> Answer:
     """Describe objects: the objects above and below it, its policies, effective policies, problems and events.
 
     For a policy: its status, its targets, and the changes if it were deleted. OBJECT is KIND NAME, KIND/NAME,
     KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key; the kind `policy` means every policy kind. Events are shown
-    only for a cluster.
+    only for a cluster. A Pod or Deployment means the Services that select it.
 
     Examples:
         # Describe a route with its policies, problems and events
@@ -49,13 +56,16 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
         pbctl describe gtw/infra/public --manifests examples/shop
         # Describe a policy, with its status and targets
         pbctl describe colorpolicy/infra/brand --manifests examples/shop
+        # Describe the Services of a Deployment
+        pbctl describe deployment/cart -n shop
         # Describe two policies of any kind
         pbctl describe policy brand accessibility -n infra --manifests examples/shop
     """
-    from bridge.queries.asking import some_targets, target_keys
+    from bridge.queries.asking import some_targets, target_keys, without_workloads
     from bridge.queries.description import describe as described
 
-    keys = await some_targets(engine.opa, asked.words, asked.namespace, partial(target_keys, with_policies=True))
+    find = partial(target_keys, with_policies=True)
+    keys = await without_workloads(engine.opa, await some_targets(engine.opa, asked.words, asked.namespace, find))
     every = [await described(engine, key) for key in keys]
     found = [replace(one, problems=known(engine, one.problems)) for one in every]
     documents = [one.document() for one in found]

@@ -103,6 +103,7 @@ COMMON = (
     "proxy_commands",
     "resource_versions",
     "scopes",
+    "selecting_services",
     "status",
     "tree",
     "uncovered",

@@ -16,6 +16,8 @@ _WORDS = {
     **{f"{GATEWAY_API}/{kind}Route": "other routes" for kind in ("GRPC", "TLS", "TCP", "UDP")},
     "core/Service": "Services",
     "core/Namespace": "Namespaces",
+    "core/Pod": "Pods",
+    **{f"apps/{kind}": f"{kind}s" for kind in ("Deployment", "StatefulSet", "DaemonSet")},
     CRD: "policy kinds without a preset",
     POLICY_KIND: "policy kinds without a preset",
     CONSTRAINT: "Constraints",

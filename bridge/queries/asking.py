@@ -13,6 +13,7 @@ from bridge.opa.batches import at_targets_of, batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (
+    WORKLOADS,
     AmbiguousNameError,
     NameNotFoundError,
     Reference,
@@ -181,6 +182,21 @@ async def entry_gateway(opa: Opa, text: str, namespace: str | None) -> Key:
     named = text if kind and (match_kinds(kind, types) or text.count("/") > 1) else f"Gateway/{text}"
     (key,) = await target_keys(opa, [named], namespace)
     return key if key.kind == "Gateway" else key._replace(role=FRONTEND)
+
+
+async def without_workloads(opa: Opa, targets: Sequence[Key]) -> list[Key]:
+    """Return the targets, with the Services that select it in place of each workload. Raises NameNotFoundError."""
+    workloads = [str(key) for key in targets if key.type_id in WORKLOADS]
+    if not workloads:
+        return list(targets)
+    selecting: dict[str, list[str]] = await opa.query("selecting_services", {"workloads": workloads})
+    found: dict[Key, None] = {}
+    for key in targets:
+        services = selecting.get(str(key), []) if key.type_id in WORKLOADS else [str(key)]
+        if not services:
+            raise NameNotFoundError(f"no Service selects {short_key(key)}, so no policy applies to its requests")
+        found |= dict.fromkeys(map(parse_key, services))
+    return list(found)
 
 
 async def proxy_commands(opa: Opa, gateways: Iterable[str]) -> dict[str, str]:

@@ -30,10 +30,14 @@ class AmbiguousNameError(CommandError):
     """A name is ambiguous; the text lists the candidates."""
 
 
+# Types of workloads that Services select, with kubectl's short names.
+WORKLOADS = {"core/Pod": "po", "apps/Deployment": "deploy", "apps/StatefulSet": "sts", "apps/DaemonSet": "ds"}
+
 # kubectl's names for kinds without a CRD, as in a folder of manifests.
 _SHORT_NAMES = {
     "core/Namespace": ("ns",),
     "core/Service": ("svc",),
+    **{name: (short,) for name, short in WORKLOADS.items()},
     "gateway.networking.k8s.io/Gateway": ("gtw",),
     "gateway.networking.k8s.io/GatewayClass": ("gc",),
     "gateway.networking.k8s.io/ListenerSet": ("lset",),

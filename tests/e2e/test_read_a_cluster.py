@@ -60,6 +60,33 @@ def test_a_cluster_is_read_by_its_kubeconfig(bridge: Run, control_plane: Control
     assert again.stdout == answer.stdout
 
 
+def test_deployment_of_a_cluster_means_the_services_that_select_it(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply
+) -> None:
+    workload = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "shop", "namespace": NAME},
+        "spec": {
+            "selector": {"matchLabels": {"app": "shop"}},
+            "template": {
+                "metadata": {"labels": {"app": "shop"}},
+                "spec": {"containers": [{"name": "shop", "image": "example.com/shop"}]},
+            },
+        },
+    }
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "basket", "namespace": NAME},
+        "spec": {"selector": {"app": "shop"}, "ports": [{"port": 80}]},
+    }
+    kubectl_apply("---\n".join([f"{OBJECTS}", *map(yaml.safe_dump, (workload, service))]))
+    options = ("-n", NAME, "--kubeconfig", control_plane.kubeconfig, "-o", "name")
+    answer = bridge("describe", "deploy/shop", *options)
+    assert (answer.stdout, answer.stderr) == ("service/basket\n", "")
+
+
 def test_a_cluster_is_compared_with_another_and_with_a_folder(
     bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Several targets or requests with one start, and policies by their names."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,37 @@ def test_two_objects_are_described(shop: Run) -> None:
     answer = shop("describe", "httproute", "cart", "admin", "-n", "shop")
     assert answer.returncode == 0, answer.stderr
     assert [line.split()[1] for line in answer.stdout.splitlines() if line.startswith("Name:")] == ["cart", "admin"]
+
+
+WORKLOADS = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cart, namespace: shop}
+spec: {selector: {matchLabels: {app: cart}}, template: {metadata: {labels: {app: cart}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: lone, namespace: shop, labels: {app: lone}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: basket, namespace: shop}
+spec: {selector: {app: cart}, ports: [{port: 80}]}
+"""
+
+
+@pytest.mark.parametrize("words", [["deploy/cart"], ["deployment", "cart", "-n", "shop"], ["Deployment/shop/cart"]])
+def test_workload_means_the_services_that_select_it(bridge: Run, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "objects.yaml").write_text(WORKLOADS)
+    answer = bridge("describe", *words, "--manifests", tmp_path, "-o", "name")
+    assert (answer.stdout, answer.stderr) == ("service/basket\n", "")
+
+
+def test_workload_without_a_service_is_an_error(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "objects.yaml").write_text(WORKLOADS)
+    answer = bridge("describe", "pod/lone", "--manifests", tmp_path)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert "no Service selects Pod/shop/lone" in answer.stderr
 
 
 @pytest.mark.parametrize(
