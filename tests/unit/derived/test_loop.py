@@ -216,6 +216,16 @@ async def test_a_sync_ends_what_was_asked_before_it() -> None:
         assert result.taken() == ["a/one"]
 
 
+async def test_a_sync_covers_changes_that_wait() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        loop.note(changed("a/x"))
+        loop.note(SYNCING)
+        loop.note(SYNCED)
+        await settled(loop, result)
+        assert not opa.queries
+
+
 async def test_results_computed_before_the_first_sync_do_not_wait_for_it() -> None:
     result = Lengths("a/one")
     result.before_sync = True
