@@ -16,7 +16,7 @@ _EVERY_VERSION = "*"  # kube-state-metrics looks the version up in the CRD
 
 
 @command(
-    "Print health checks or metrics of policies for another program",
+    "Print health checks or metrics of policies",
     click.Argument(["program"], type=click.Choice(["argocd", "kube-state-metrics"])),
     option(
         "--manifests",

@@ -72,4 +72,4 @@ async def test_large_picture_is_drawn_in_parts(serve: Callable[[Path], Bridge], 
     # Its row is in sight, although the branches above it are closed.
     await page.until(CHOSEN_IN_SIGHT)
     await page.page.set_viewport_size({"width": 1280, "height": 720})  # the details have 346 pixels
-    assert [await page.page.evaluate(LINES, column) for column in (2, 3)] == [1, 2]
+    assert [await page.page.evaluate(LINES, column) for column in (2, 3)] == [1, 1]

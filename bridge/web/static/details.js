@@ -31,6 +31,7 @@ export class Details {
   #explained; // a key whose nodes below are all explained, because the user requested that
   #made; // the content as it was made: without what the user has opened in it since
   #events; // {object, at (time), found (a Promise)} of the latest request
+  #unfolded; // the key of which the user has opened the Events
   #announced; // the key of which a sentence was announced
   #hadFocus = false; // whether the focus was in the content that is being replaced
 
@@ -93,7 +94,11 @@ export class Details {
     }
     const content = eventsPart(await this.#events.found);
     const place = this.#element.querySelector(".events");
-    if (place && this.#shown === key) fill(place, content);
+    if (!place || this.#shown !== key) return;
+    fill(place, content);
+    if (!content) return;
+    content.open ||= this.#unfolded === key;
+    content.addEventListener("toggle", () => { this.#unfolded = content.open ? key : undefined; });
   }
 
   #head(key, topology) {
@@ -219,20 +224,23 @@ function yamlPart(key) {
   return h("details", { id: "object-yaml", class: "yaml", on: { toggle: load } }, h("summary", {}, "Object as YAML"), place);
 }
 
-/** The Events of an object, the newest first. */
+/** The Events of an object, the newest first: open where there is a warning. */
 function eventsPart({ events: found, unreadable }) {
   if (!found) return null; // without a cluster
-  return folded(unreadable ? "Events" : `Events (${found.length})`,
+  const part = folded(unreadable ? "Events" : `Events (${found.length})`,
     unreadable ? h("p", { class: "quiet" }, `They cannot be read: ${unreadable}.`) : !found.length && h("p", { class: "quiet" }, "None in the last hour."),
     h("dl", { class: "conditions" }, found.toReversed().map(({ type, reason, message, count, last, from }) => [
       h("dt", {}, reason), h("dd", { class: type === "Warning" ? "refused" : "" },
         h("span", {}, [type, last && new Date(last).toLocaleString("en"), count > 1 && `${count} times`, from].filter(Boolean).join(" · ")), h("span", {}, message)),
     ])));
+  part.open = Boolean(unreadable) || found.some(({ type }) => type === "Warning");
+  return part;
 }
 
 /** What a screen reader says when other details are shown. */
 const sentenceOf = (key, fields) => `Details of ${short(key)}${fields ? `: ${fields} ${fields === 1 ? "field" : "fields"} in effect` : ""}.`;
 
+/** @returns {any} */
 const folded = (title, ...content) => h("details", { class: "group rest" }, h("summary", {}, title), content);
 
 /** {answer: the effective policies, rest}. `explainAll` is undefined once the user has requested it. */
