@@ -54,24 +54,32 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 } else := {"reason": "Invalid", "message": message} if {
 	# Not of what fields of the kind select, whose entries have their own conditions.
 	not policies.selects_by_fields(policy_key)
-	message := _gateway_problem(policy_key, ref)
+	message := _unmet(kinds.target_conditions(keys.type_of(policy_key), keys.type_of(ref.object)), policy_key, ref)
 } else := {"reason": "Accepted", "message": ""}
 
-# The kind's controller does not implement its policies at this Gateway.
-_gateway_problem(policy_key, ref) := sprintf("%s belongs to GatewayClass %s, whose controller is not %s", [
+# The kind's controller does not implement its policies at this Gateway or route.
+_unmet(conditions, policy_key, ref) := sprintf("%s belongs to GatewayClass %s, whose controller is not %s", [
 	keys.describe(ref.object),
 	class,
 	concat(" or ", sort(controllers)),
 ]) if {
-	controllers := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "controllers")
+	controllers := conditions.controllers
 	class := lookup.get(ref.object).spec.gatewayClassName
 	controller := lookup.get(concat("/", ["gateway.networking.k8s.io/GatewayClass/-", class])).spec.controllerName
 	not controller in controllers
 } else := sprintf("%s has an address of type %s, so its proxies are deployed by hand. Select them by their labels", [keys.describe(ref.object), type]) if {
-	types := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "exceptAddresses")
+	types := conditions.exceptAddresses
 	some address in lookup.get(ref.object).spec.addresses
 	type := object.get(address, "type", "IPAddress")
 	type in types
+} else := sprintf("%s shares a port, a hostname and a path with %s, which %s does not target", [
+	keys.describe(ref.object),
+	keys.describe(others[0]),
+	keys.describe(policy_key),
+]) if {
+	conditions.ownPlaces
+	others := sort(hierarchy.routes_sharing_places(ref.object) - {named.object | some named in policies.named_refs(policy_key)})
+	others != []
 }
 
 # No port that a ref names has a protocol on which the kind acts (GEP-1897: TLS to a port that is for UDP only).

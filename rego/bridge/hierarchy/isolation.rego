@@ -86,7 +86,9 @@ common_hostnames(hostnames, hostname) := {common |
 }
 
 _common(own, hostname) := own if {
-	hostname in {"", own}
+	hostname == ""
+} else := own if {
+	hostname == own
 } else := own if {
 	is_below_wildcard(own, hostname)
 } else := hostname if {

@@ -75,3 +75,11 @@ test_listener_set_that_takes_hostnames_concerns_its_gateway if {
 		found == concerned
 	}
 }
+
+test_a_route_and_a_listener_with_one_hostname_have_it_in_common if {
+	hierarchy.common_hostnames(["shop.example.com"], "shop.example.com") == {"shop.example.com"}
+	hierarchy.common_hostnames(["shop.example.com"], "*.example.com") == {"shop.example.com"}
+	hierarchy.common_hostnames(["*.example.com"], "shop.example.com") == {"shop.example.com"}
+	hierarchy.common_hostnames(["shop.example.com"], "") == {"shop.example.com"}
+	hierarchy.common_hostnames(["shop.example.com"], "other.example.com") == set()
+}

@@ -42,7 +42,7 @@ _class_defaults := {
 	"Inherited": {"sameLevel": "OlderEstablished"},
 }
 
-_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "names", "controllers", "exceptAddresses", "label"}}) |
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label"}}) |
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
@@ -369,6 +369,10 @@ target_protocols(policy_kind, type) := _target_entry(policy_kind, type).protocol
 # (`wholePorts` of its target entry).
 acts_on_whole_ports(policy_kind, type) if _target_entry(policy_kind, type).wholePorts
 
+# The conditions of a kind on the objects of a type that depend on other objects: `controllers`, `exceptAddresses`, and
+# `ownPlaces`, routes that share a port, a hostname and a path with no other route that the policy does not name.
+target_conditions(policy_kind, type) := object.filter(_target_entry(policy_kind, type), ["controllers", "exceptAddresses", "ownPlaces"])
+
 # A condition of a kind on the objects of a type that its policies may name: `names`, `controllers` of their GatewayClass,
 # `exceptAddresses`, types of addresses that a Gateway must not have, `label`, which the object or its Namespace has.
 # Undefined without that condition.
@@ -376,7 +380,7 @@ target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[f
 
 # Whether a ref of a kind's policies to an object of a type counts depends on more of the object than its existence.
 depends_on_target(policy_kind, type) if {
-	object.filter(_target_entry(policy_kind, type), ["protocols", "wholePorts", "controllers", "exceptAddresses"]) != {}
+	object.filter(_target_entry(policy_kind, type), ["protocols", "wholePorts", "ownPlaces", "controllers", "exceptAddresses"]) != {}
 }
 
 _target_entry(policy_kind, type) := [entry |

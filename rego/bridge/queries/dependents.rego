@@ -107,6 +107,7 @@ _concerned_targets[kind] contains ref.key if {
 depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
 
 depends_on_others(kind) if kinds.get(kind).targets[_].wholePorts
+depends_on_others(kind) if kinds.get(kind).targets[_].ownPlaces
 
 # The objects that a changed policy's previous selectors select, as `[policy, object]`.
 _former_selections contains [policy, ref.object] if {
@@ -216,6 +217,19 @@ _possible_dependents := union({
 		keys.type_of(policy) in kept_above
 		some verdict in attachment.verdicts(policy)
 		verdict.reason == "Conflicted"
+	},
+	# A route may share, or have shared, its places with others.
+	{policy |
+		some key in input.keys
+		levels.of(key) == "Route"
+		some kind in (kinds.names & lookup.types)
+		kinds.target_conditions(kind, keys.type_of(key)).ownPlaces
+		some other in (hierarchy.routes_sharing_places(key) | {route |
+			some ["served", parent, name, path] in input.was[key]
+			some route in index.routes_serving(parent, name, path)
+		})
+		some policy in attachment.permitted_policies_targeting(other)
+		keys.type_of(policy) == kind
 	},
 	# A ListenerSet's listeners may share ports with its Gateway's.
 	{policy |
