@@ -53,11 +53,13 @@ class Lengths(Derived[str]):
         self.part = part
         self.computed: list[tuple[str, ...]] = []
         self.settled: list[int] = []
+        self.since: list[float] = []
         self.forgotten = self.distrusted = 0
         self.failures: list[Exception] = []
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:
         """The objects of one part."""
+        self.since.append(since)
         return {self.part: {}}
 
     async def keys_of(self, outdated: Outdated) -> Iterable[str] | None:
@@ -214,6 +216,26 @@ async def test_a_sync_ends_what_was_asked_before_it() -> None:
         loop.note(SYNCED)
         await settled(loop, result)
         assert result.taken() == ["a/one"]
+
+
+async def test_a_result_learns_when_the_first_of_several_changes_arrived() -> None:
+    result = Lengths()
+    async with computing(result) as (loop, opa):
+        opa.raising.append(OpaUnavailable("away"))
+        began = asyncio.get_running_loop().time()
+        for name in ("x", "y", "z"):
+            loop.note(changed(f"a/{name}"))
+            await asyncio.sleep(0.2)
+        await settled(loop, result)
+        assert [round(since - began, 1) for since in result.since] == [0.0, 0.0]
+        loop.note(changed("a/x"))
+        await asyncio.sleep(0.2)
+        loop.note(changed("a/y"))
+        await asyncio.sleep(0.2)
+        loop.note(changed("a/z"))
+        await settled(loop, result)
+        first, second = result.since[2:]
+        assert round(second - first, 1) == 0.2
 
 
 async def test_a_sync_covers_changes_that_wait() -> None:
