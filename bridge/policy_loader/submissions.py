@@ -13,7 +13,8 @@ objects. RegoPolicies (`deploy/crds/regopolicies.yaml`) have modules, and tests 
 Each submission claims parts of `data` (docs/reference/modules.md):
 - the packages `system` and `system.log`, of the API server's requests and of masks in decision logs, are moved to
   `bridge.system`, which belongs to OPA's authors, too; the rest of `system.*` is OPA's;
-- `bridge.*` is the bridge's, except for `bridge.extensions.hierarchy.<name>`, `bridge.strategies.<name>` and
+- `bridge.*` is the bridge's, except for `bridge.extensions.hierarchy.<name>`,
+  `bridge.extensions.proxies.<name>`, `bridge.strategies.<name>` and
   `bridge.guardrails.<name>`, each of which belongs to one author;
 - the documents that the bridge writes are its own;
 - data is allowed where no other author has modules or data;

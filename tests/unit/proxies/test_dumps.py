@@ -2,6 +2,8 @@
 
 import io
 import json
+import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -122,3 +124,35 @@ def test_version_that_a_proxy_rejected_is_a_warning() -> None:
     read = Dump("dump.json")
     list(read_parts(io.BytesIO(json.dumps(whole).encode()), read))
     assert read.warnings == [f"dump.json rejected a newer version of listener {LISTENER}"]
+
+
+class _Long:
+    """A dump of many routes, made while it is read."""
+
+    def __init__(self, routes: int) -> None:
+        text = json.dumps(dump(route_config(route("view", timeout="15s"))))
+        one = json.dumps(route("view", timeout="15s"))
+        start, end = text.split(one)
+        self._pieces = self._made(start, one, end, routes)
+
+    def _made(self, start: str, one: str, end: str, routes: int) -> Iterator[bytes]:
+        yield start.encode()
+        for number in range(routes):
+            yield (one if number == 0 else f",{one}").encode()
+        yield end.encode()
+
+    def read(self, size: int = -1) -> bytes:
+        return next(self._pieces, b"") if size else b""
+
+
+def test_memory_does_not_grow_with_the_number_of_routes() -> None:
+    def peak(routes: int) -> int:
+        tracemalloc.start()
+        parts = len([part.type for part in read_parts(_Long(routes), Dump("dump.json"))])  # type: ignore[arg-type]
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert parts == routes + 2
+        return found
+
+    peak(10)
+    assert peak(5_000) < 2 * peak(50) + 200_000
