@@ -33,7 +33,7 @@ from tests.warm_opa import WarmOpa
 
 COMMANDS = commands.list_commands(click.Context(commands))
 ADMIN = admin.list_commands(click.Context(admin))
-NINE = ["effective", "explain", "request", "get", "graph", "problems", "analyze", "doctor", "run"]
+FIRST = {"effective", "explain", "request", "problems", "analyze", "get", "graph", "run", "doctor", "admin"}
 
 
 def test_it_tells_its_version(bridge: Run) -> None:
@@ -46,15 +46,17 @@ def test_it_tells_its_version(bridge: Run) -> None:
 
 def _listed(text: str) -> list[str]:
     below = text.split("\nFind out:\n")[1]
-    return [line.split()[0] for line in below.splitlines() if line.startswith("  ")]
+    return [line.split()[0] for line in below.splitlines() if re.match(r"  \S", line)]
 
 
-def test_help_lists_nine_commands_and_admin_and_names_the_others(bridge: Run) -> None:
+def test_help_lists_few_commands_and_admin_and_names_the_others(bridge: Run) -> None:
     answer = bridge()
     assert (answer.returncode, answer.stdout) == (0, bridge("--help").stdout)
-    assert _listed(answer.stdout) == [*NINE, "admin"]
+    shown = _listed(answer.stdout)
+    assert set(shown) >= FIRST
+    assert len(shown) <= len(FIRST) + 2
     others = " ".join(answer.stdout.split("\nMore: ")[1].split())
-    assert others.startswith(", ".join(COMMANDS[len(NINE) + 1 :]))
+    assert others.startswith(", ".join(COMMANDS[len(shown) :]))
 
 
 def test_help_of_all_lists_every_command(bridge: Run) -> None:
@@ -226,7 +228,7 @@ def test_doctor_lists_what_a_cluster_forbids_to_read(bridge: Run, control_plane:
     assert (answer.returncode, check["state"]) == (1, "missing")
     assert "services, " in check["found"]
     assert "gateways.gateway.networking.k8s.io" in check["found"]
-    assert check["fix"].startswith("grant list and watch")
+    assert "--cluster --reader" in check["fix"]
 
 
 @pytest.mark.parametrize("command", [["opa-config"], ["doctor"]])
