@@ -362,7 +362,7 @@ _wide := _own({"values": [number | some number in numbers.range(1, 30)]})
 _leaving(spec) := object.union(_own(spec), {"metadata": {"finalizers": ["a.io/b"], "deletionTimestamp": "2026-01-01T00:00:00Z"}})
 
 _unread_requests := {
-	`apiVersion "example.com/v1beta1" has other fields than v1, which the bridge reads: write the policy in that version`: _writing("CREATE", object.union(_own({"tone": "x"}), {"apiVersion": "example.com/v1beta1"}), null),
+	`apiVersion "example.com/v1beta1" has other fields than v1, which the bridge reads. Write the policy in that version`: _writing("CREATE", object.union(_own({"tone": "x"}), {"apiVersion": "example.com/v1beta1"}), null),
 	"Policy has 33 leaves; at most 20 are allowed": _writing("CREATE", _wide, null),
 	"its spec changes while it is being deleted": _writing("UPDATE", _leaving({"theme": "light"}), _leaving({"theme": "dark"})),
 }
