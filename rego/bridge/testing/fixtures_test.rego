@@ -146,11 +146,10 @@ stored(objects) := object.union_n([{group: {kind: {namespace: {name: obj}}}} |
 	[group, kind, namespace, name] := split(keys.of(obj), "/")
 ])
 
-stored_index(objects) := object.union_n([nested |
-	some obj in objects
-	some entry in index.entries(obj)
-	nested := _nested(_place(entry.path, keys.of(obj)), entry.value)
-])
+stored_index(objects) := object.union_n([stored_entries(keys.of(obj), index.entries(obj)) | some obj in objects])
+
+# The entries that one object declares, as they are stored.
+stored_entries(declarer, entries) := object.union_n([_nested(_place(entry.path, declarer), entry.value) | some entry in entries])
 
 # As docs/appendix/documents.md has it.
 _place([part, declarer], declarer) := ["own", part, keys.home(declarer), declarer] if part in {"children", "parents"}
