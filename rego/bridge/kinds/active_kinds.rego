@@ -104,7 +104,7 @@ _described_types := (object.keys(presets) | object.keys(declared_specs)) | {type
 
 # The possible sets of layers for a type, the complete set first. A CRD without the label makes no kind by itself,
 # because it has no effectiveTarget.
-_candidate_layers(type) := [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type)]]
+_candidate_layers(type) := [layers_of(type, _sensible(type)), layers_of(type, {}), [_preset_layer(type, {})]]
 
 # The spec of the oldest PolicyKind of a type, unless it is invalid by itself.
 _sensible(type) := declared_specs[type] if {
@@ -114,14 +114,21 @@ _sensible(type) := declared_specs[type] if {
 # The layers of a type whose PolicyKind has this spec; those without fields are omitted.
 layers_of(type, declared) := [layer |
 	some layer in [
-		_preset_layer(type),
+		_preset_layer(type, declared),
 		{"name": "CustomResourceDefinition", "fields": _read(type, declared)},
 		{"name": "PolicyKind", "fields": declared},
 	]
 	count(layer.fields) > 0
 ]
 
-_preset_layer(type) := {"name": "Preset", "fields": object.get(presets, type, {})}
+# The fields of a preset. A PolicyKind of another class replaces all of the preset's fields about merging, because most
+# of them are of one class alone.
+_preset_layer(type, declared) := {"name": "Preset", "fields": object.remove(preset, [field |
+	object.get(declared, "class", preset.class) != preset.class
+	some field in ["specPaths", "strategies", "defaultStrategy", "custom", "merge", "parentLevels", "sameLevel", "effectiveTarget"]
+])} if {
+	preset := presets[type]
+} else := {"name": "Preset", "fields": {}}
 
 presets := {_type_of_spec(spec): spec | some spec in data.bridge_settings.presets}
 

@@ -31,6 +31,15 @@ test_a_policykind_overrides_the_preset_field_by_field if {
 }
 
 # K1
+test_a_policykind_of_another_class_replaces_the_preset_fields_about_merging if {
+	merging := {"class": "Inherited", "defaultStrategy": "PatchDefaults", "specPaths": [{"path": "/spec/default"}], "sameLevel": "Conflict"}
+	preset := {"rates": object.union(_preset.rates, merging)}
+	direct := {"class": "Direct", "effectiveTarget": "Target"}
+	described := object.union(object.remove(_preset.rates, ["effectiveTarget"]), direct)
+	_in_force([_rate_kind("rates", 1, direct)], preset) == {_type: _normal(described, ["Preset", "PolicyKind"])}
+}
+
+# K1
 test_a_policykind_that_is_invalid_leaves_the_preset_active if {
 	every fields in [{"mode": "Manage"}, {"defaultStrategy": "None"}, {"strategies": {"x": "Foo"}}] {
 		_in_force([_rate_kind("rates", 1, fields)], _preset) == {_type: _normal(_preset.rates, ["Preset"])}
