@@ -58,7 +58,7 @@ _explained(answer) := {"rule": _rule_or_null(answer.route), "known": true, "fiel
 	node := _rule(answer.route)
 }
 
-_pointers(cause) := {sprintf("%s %s", [split(kind, "/")[1], pointer]) | some kind, pointers in cause.fields; some pointer in pointers}
+_pointers(cause) := {trim_space(sprintf("%s %s", [split(kind, "/")[1], pointer])) | some kind, pointers in cause.fields; some pointer in pointers}
 
 # The rule of a route, by the name that Envoy Gateway gives it. Undefined for other names, and if there is none.
 _rule(name) := hierarchy.canonical_key(keys.section(keys.format(keys.gateway_api, kind, found[2], found[3]), sprintf("[%s]", [found[4]]))) if {

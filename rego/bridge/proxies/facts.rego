@@ -5,17 +5,11 @@ import data.bridge.proxies.envoy_gateway
 
 described contains envoy_gateway.vendor
 
-described contains about if {
-	some name
-	about := data.bridge.extensions.proxies[name].vendor
-}
+described contains about if about := data.bridge.extensions.proxies[_].vendor
 
 _read contains fact if some fact in envoy_gateway.facts
 
-_read contains fact if {
-	some name
-	some fact in data.bridge.extensions.proxies[name].facts
-}
+_read contains fact if some fact in data.bridge.extensions.proxies[_].facts
 
 # METADATA
 # description: The facts that the vendors' rules read from `resources`, with the names that nodes have in the hierarchy.

@@ -1,0 +1,443 @@
+package bridge.proxies.envoy_gateway_test
+
+import data.bridge.proxies.envoy_gateway
+import data.bridge.testing
+
+_routes := "infra/public/http"
+
+_host := "infra/public/http/all"
+
+_received := "2026-03-01T00:00:00Z"
+
+_btp := "gateway.envoyproxy.io/BackendTrafficPolicy"
+
+_sp := "gateway.envoyproxy.io/SecurityPolicy"
+
+_eep := "gateway.envoyproxy.io/EnvoyExtensionPolicy"
+
+_ctp := "gateway.envoyproxy.io/ClientTrafficPolicy"
+
+_facts(resources) := facts if {
+	facts := envoy_gateway.facts with input as {"resources": resources}
+}
+
+_part(type, config) := {"proxy": "edge", "type": type, "config": config, "updated": _received}
+
+_own(about) := {"filterMetadata": {"envoy-gateway": about}}
+
+_rule := {"kind": "HTTPRoute", "namespace": "shop", "name": "cart", "sectionName": "pay"}
+
+_named_route(fields) := object.union(
+	_part("route", object.union(
+		{"name": "httproute/shop/cart/rule/0/match/0/all", "metadata": _own({"resources": [_rule]})},
+		fields,
+	)),
+	{"routeConfig": _routes, "virtualHost": _host},
+)
+
+# The only fact of a route with these fields.
+_route_fact(fields) := fact if {
+	[fact] := [one | some one in _facts([_named_route(fields)])]
+}
+
+_filter_values(kind, name, config) := _route_fact({"typedPerFilterConfig": {name: config}}).values[kind]
+
+test_virtual_host_is_a_target_that_refers_to_the_manager_of_its_routes if {
+	metadata := _own({"resources": [{"kind": "Gateway", "namespace": "infra", "name": "public", "sectionName": "http"}]})
+	host := object.union(_part("virtualHost", {"name": _host, "metadata": metadata}), {"routeConfig": _routes, "virtualHost": _host})
+	_facts([host]) == {{
+		"vendor": "Envoy Gateway",
+		"proxy": "edge",
+		"key": "virtual host infra/public/http infra/public/http/all",
+		"target": testing.listener_http,
+		"via": testing.listener_http,
+		"covers": "gateway.networking.k8s.io/Gateway/infra/public",
+		"refers": ["connection manager infra/public/http"],
+	}}
+}
+
+test_routes_of_a_listener_say_when_the_proxy_received_them if {
+	_facts([_part("routes", {"name": _routes})]) == {{
+		"vendor": "Envoy Gateway",
+		"proxy": "edge",
+		"key": "routes infra/public/http",
+		"updated": _received,
+	}}
+	_facts([_part("routes", {"name": "http.80"})]) == set()
+}
+
+test_route_states_its_timeouts_upgrades_and_retries if {
+	fact := _route_fact({"route": {
+		"cluster": "httproute/shop/cart/rule/0",
+		"timeout": "15s",
+		"idleTimeout": "30s",
+		"maxStreamDuration": {"maxStreamDuration": "60s"},
+		"upgradeConfigs": [{"upgradeType": "websocket"}, {"upgradeType": "spdy/3.1", "enabled": false}],
+		"retryPolicy": {
+			"numRetries": 2,
+			"perTryTimeout": "1s",
+			"retryBackOff": {"baseInterval": "0.1s", "maxInterval": "2s"},
+			"retryOn": "reset,retriable-status-codes",
+			"retriableStatusCodes": [502],
+		},
+	}})
+	fact.target == testing.cart_pay
+	fact.name == "httproute/shop/cart/rule/0/match/0/all"
+	fact.within == ["virtual host infra/public/http infra/public/http/all", "routes infra/public/http"]
+	fact.refers == ["cluster httproute/shop/cart/rule/0"]
+	fact.names == {_btp: []}
+	object.filter(fact.values[_btp], [pointer | some pointer, _ in fact.values[_btp]; not startswith(pointer, "/rateLimit")]) == {
+		"/timeout/http/requestTimeout": "15s",
+		"/timeout/http/streamIdleTimeout": "30s",
+		"/timeout/http/maxStreamDuration": "60s",
+		"/httpUpgrade": [{"type": "websocket"}],
+		"/retry/numRetries": 2,
+		"/retry/perRetry/timeout": "1s",
+		"/retry/perRetry/backOff/baseInterval": "0.1s",
+		"/retry/perRetry/backOff/maxInterval": "2s",
+		"/retry/retryOn/triggers": ["reset", "retriable-status-codes"],
+		"/retry/retryOn/httpStatusCodes": [502],
+		"/faultInjection": null,
+		"/requestBuffer": null,
+	}
+}
+
+test_route_to_a_backend_without_settings_has_none if {
+	values := _route_fact({"route": {"cluster": "one"}}).values[_btp]
+	values["/timeout/http/requestTimeout"] == null
+	values["/retry/numRetries"] == null
+	values["/retry/retryOn/triggers"] == []
+	values["/httpUpgrade"] == []
+}
+
+test_route_that_answers_by_itself_states_no_timeout if {
+	fact := _route_fact({"redirect": {"hostRedirect": "www.example.com"}})
+	not "/timeout/http/requestTimeout" in object.keys(fact.values[_btp])
+	fact.refers == []
+}
+
+test_route_refers_to_each_cluster_of_a_split if {
+	fact := _route_fact({"route": {"weightedClusters": {"clusters": [{"name": "old", "weight": 9}, {"name": "new", "weight": 1}]}}})
+	fact.refers == ["cluster old", "cluster new"]
+}
+
+test_rule_without_a_name_is_named_by_its_place if {
+	metadata := _own({"resources": [object.remove(_rule, ["sectionName"])]})
+	routes := [object.union(_part("route", {"name": name, "metadata": metadata}), {"routeConfig": _routes, "virtualHost": _host}) |
+		some name in ["httproute/shop/cart/rule/1/match/0/all", "of-another-form"]
+	]
+	{fact.name: fact.target | some fact in _facts(routes)} == {
+		"httproute/shop/cart/rule/1/match/0/all": "gateway.networking.k8s.io/HTTPRoute/shop/cart#[1]",
+		"of-another-form": testing.cart_route,
+	}
+}
+
+test_route_names_its_policies_in_its_metadata_and_its_filters if {
+	policies := [
+		{"kind": "BackendTrafficPolicy", "namespace": "shop", "name": "limits"},
+		{"kind": "OtherPolicy", "namespace": "shop", "name": "other"},
+	]
+	fact := _route_fact({
+		"metadata": _own({"resources": [_rule], "policies": policies}),
+		"typedPerFilterConfig": {
+			"envoy.filters.http.ext_authz/securitypolicy/shop/checks": {},
+			"envoy.filters.http.lua/envoyextensionpolicy/shop/script/lua/0": {},
+			"envoy.filters.http.oauth2/securitypolicy/shop/former": {"disabled": true},
+			"envoy.filters.http.cors": {},
+		},
+	})
+	fact.names == {
+		_btp: ["gateway.envoyproxy.io/BackendTrafficPolicy/shop/limits"],
+		_sp: ["gateway.envoyproxy.io/SecurityPolicy/shop/checks"],
+		_eep: ["gateway.envoyproxy.io/EnvoyExtensionPolicy/shop/script"],
+	}
+}
+
+test_route_requires_the_filters_of_its_listener if {
+	fact := _route_fact({"typedPerFilterConfig": {
+		"envoy.filters.http.ext_authz/securitypolicy/shop/checks": {},
+		"envoy.filters.http.jwt_authn": {"requirementName": "users"},
+		"envoy.filters.http.fault": {},
+		"envoy.filters.http.oauth2/securitypolicy/shop/former": {"disabled": true},
+	}})
+	{[part, needed] | some parts in fact.requires; some part, keys in parts; some needed in keys} == {
+		["/extAuth", "filter infra/public/http envoy.filters.http.ext_authz/securitypolicy/shop/checks"],
+		["/jwt", "filter infra/public/http envoy.filters.http.jwt_authn"],
+		["/faultInjection", "filter infra/public/http envoy.filters.http.fault"],
+	}
+	{key | some key in fact.refers} == {
+		"filter infra/public/http envoy.filters.http.ext_authz/securitypolicy/shop/checks",
+		"filter infra/public/http envoy.filters.http.jwt_authn",
+		"filter infra/public/http envoy.filters.http.fault",
+		"requirement infra/public/http users",
+	}
+	object.filter(fact.values[_sp], ["/extAuth", "/jwt", "/oidc"]) == {"/extAuth": true, "/jwt": true, "/oidc": null}
+	fact.values[_btp]["/faultInjection"] == true
+	fact.values[_eep] == {"/extProc": null, "/wasm": null, "/lua": []}
+}
+
+_all_requests := {"defaultValue": {"numerator": 100}}
+
+_local(fields) := object.union({"filterEnabled": _all_requests, "filterEnforced": _all_requests}, fields)
+
+_bucket(number, interval) := {"maxTokens": number, "tokensPerFill": number, "fillInterval": interval}
+
+_limits(config) := _filter_values(_btp, "envoy.filters.http.local_ratelimit", config)
+
+test_limits_are_those_of_all_buckets_that_a_request_can_empty if {
+	config := _local({
+		"tokenBucket": _bucket(5, "60s"),
+		"descriptors": [
+			{"tokenBucket": {"maxTokens": 1, "fillInterval": "1s"}},
+			{"tokenBucket": _bucket(4294967295, "1s")},
+		],
+	})
+	object.filter(_limits(config), ["/rateLimit/type", "/rateLimit/local", "/rateLimit/global", "/rateLimit/local/rules"]) == {
+		"/rateLimit/type": "Local",
+		"/rateLimit/local": true,
+		"/rateLimit/global": null,
+		"/rateLimit/local/rules": [
+			{"limit": {"requests": 5, "unit": "Minute"}},
+			{"limit": {"requests": 1, "unit": "Second"}},
+		],
+	}
+}
+
+test_limit_that_is_not_enforced_for_all_requests_is_none if {
+	bucket := {"tokenBucket": _bucket(5, "60s")}
+	_limits(_local(bucket))["/rateLimit/local/rules"] != null
+	every config in [
+		bucket,
+		_local(object.union(bucket, {"filterEnforced": {"defaultValue": {"numerator": 50}}})),
+		_local(object.union(bucket, {"filterEnabled": {"defaultValue": {"numerator": 100, "denominator": "MILLION"}}})),
+		_local({"tokenBucket": {"maxTokens": 5, "tokensPerFill": 1, "fillInterval": "60s"}}),
+		_local({"tokenBucket": _bucket(5, "7s")}),
+	] {
+		_limits(config)["/rateLimit/local/rules"] == null
+	}
+}
+
+test_global_limit_is_only_known_to_be_there if {
+	values := _filter_values(_btp, "envoy.filters.http.ratelimit", {})
+	values["/rateLimit/type"] == "Global"
+	values["/rateLimit/global"] == true
+	values["/rateLimit/local/rules"] == null
+	both := _route_fact({"typedPerFilterConfig": {"envoy.filters.http.ratelimit": {}, "envoy.filters.http.local_ratelimit": {}}})
+	not "/rateLimit/type" in object.keys(both.values[_btp])
+}
+
+_cors(config) := _filter_values(_sp, "envoy.filters.http.cors", config)
+
+test_cors_is_read_in_the_form_of_a_policy if {
+	values := _cors({
+		"allowOriginStringMatch": [
+			{"exact": "https://a.example.com"},
+			{"safeRegex": {"regex": `https://.*\.example\.com`}},
+			{"safeRegex": {"regex": `https://[ab]\.example.com`}},
+		],
+		"allowMethods": "GET, POST",
+		"allowHeaders": "X-Trace",
+		"maxAge": "600",
+		"allowCredentials": true,
+	})
+	object.filter(values, [pointer | some pointer, _ in values; startswith(pointer, "/cors")]) == {
+		"/cors": true,
+		"/cors/allowOrigins": [
+			"https://a.example.com",
+			"https://*.example.com",
+			{"safeRegex": {"regex": `https://[ab]\.example.com`}},
+		],
+		"/cors/allowMethods": ["GET", "POST"],
+		"/cors/allowHeaders": ["X-Trace"],
+		"/cors/exposeHeaders": [],
+		"/cors/maxAge": "600s",
+		"/cors/allowCredentials": true,
+	}
+	bare := _cors({})
+	bare["/cors/maxAge"] == null
+	bare["/cors/allowCredentials"] == false
+}
+
+test_cors_for_a_part_of_the_requests_is_not_read if {
+	every field in ["filterEnabled", "shadowEnabled"] {
+		not "/cors/allowOrigins" in object.keys(_cors({"allowOriginStringMatch": [{"exact": "https://a"}], field: _all_requests}))
+	}
+}
+
+test_authorization_is_read_with_its_default if {
+	values := _filter_values(_sp, "envoy.filters.http.rbac", {"rbac": {"matcher": {
+		"matcherList": {"matchers": [
+			{"onMatch": {"action": {"name": "staff", "typedConfig": {"name": "ALLOW"}}}},
+			{"onMatch": {"action": {"name": "guests", "typedConfig": {"name": "DENY", "action": "DENY"}}}},
+		]},
+		"onNoMatch": {"action": {"typedConfig": {"action": "DENY"}}},
+	}}})
+	values["/authorization"] == true
+	values["/authorization/defaultAction"] == "Deny"
+	values["/authorization/rules"] == [{"name": "staff", "action": "Allow"}, {"name": "guests", "action": "Deny"}]
+}
+
+_manager(fields) := {"typedConfig": object.union(
+	{
+		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		"rds": {"routeConfigName": _routes},
+	},
+	fields,
+)}
+
+_with_filters(filters) := _part("listener", {"name": _routes, "defaultFilterChain": {"filters": [_manager({"httpFilters": filters})]}})
+
+_values_of_filters(filters) := {fact.key: fact.values |
+	some fact in _facts([_with_filters(filters)])
+	fact.among == "connection manager infra/public/http"
+}
+
+test_filters_of_a_listener_state_their_settings if {
+	_values_of_filters([
+		{"name": "envoy.filters.http.ext_authz/securitypolicy/shop/checks", "typedConfig": {
+			"failureModeAllow": true,
+			"httpService": {"pathPrefix": "/check"},
+		}},
+		{"name": "envoy.filters.http.lua/envoyextensionpolicy/shop/script/lua/0", "typedConfig": {"defaultSourceCode": {"inlineString": "return"}}},
+		{"name": "envoy.filters.http.router", "typedConfig": {}},
+	]) == {
+		"filter infra/public/http envoy.filters.http.ext_authz/securitypolicy/shop/checks": {_sp: {
+			"/extAuth/failOpen": true,
+			"/extAuth/http/path": "/check",
+		}},
+		"filter infra/public/http envoy.filters.http.lua/envoyextensionpolicy/shop/script/lua/0": {_eep: {"/lua": [{
+			"type": "Inline",
+			"inline": "return",
+		}]}},
+		"filter infra/public/http envoy.filters.http.router": {},
+	}
+}
+
+test_requirement_states_its_providers_of_tokens if {
+	config := {
+		"providers": {
+			"h1": {"payloadInMetadata": "idp", "issuer": "https://idp.example.com", "audiences": ["shop"]},
+			"h2": {"payloadInMetadata": "partners"},
+		},
+		"requirementMap": {
+			"one": {"providerName": "h1"},
+			"any": {"requiresAny": {"requirements": [{"providerName": "h2"}, {"allowMissing": {}}]}},
+		},
+	}
+	found := {fact.key: fact.values |
+		some fact in _facts([_with_filters([{"name": "envoy.filters.http.jwt_authn", "typedConfig": config}])])
+		startswith(fact.key, "requirement ")
+	}
+	found == {
+		"requirement infra/public/http one": {_sp: {"/jwt/providers": [{
+			"name": "idp",
+			"issuer": "https://idp.example.com",
+			"audiences": ["shop"],
+		}]}},
+		"requirement infra/public/http any": {_sp: {"/jwt/providers": [{"name": "partners", "issuer": null, "audiences": null}]}},
+	}
+}
+
+# The values of the connection managers of a listener.
+_client_values(listener) := [fact.values[_ctp] |
+	some fact in _facts([_part("listener", listener)])
+	fact.key == "connection manager infra/public/http"
+]
+
+test_listener_states_how_it_handles_clients if {
+	limit := {"typedConfig": {
+		"@type": "type.googleapis.com/envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit",
+		"maxConnections": "40",
+	}}
+	manager := _manager({
+		"requestTimeout": "10s",
+		"commonHttpProtocolOptions": {"idleTimeout": "20s"},
+		"streamIdleTimeout": "30s",
+		"http2ProtocolOptions": {"maxConcurrentStreams": 50},
+	})
+	context := {
+		"tlsParams": {
+			"tlsMinimumProtocolVersion": "TLSv1_2",
+			"tlsMaximumProtocolVersion": "TLSv1_3",
+			"cipherSuites": ["ECDHE-RSA-AES128-GCM-SHA256"],
+		},
+		"alpnProtocols": ["h2"],
+	}
+	_client_values({"name": _routes, "perConnectionBufferLimitBytes": 32768, "filterChains": [{
+		"filters": [limit, manager],
+		"transportSocket": {"typedConfig": {"commonTlsContext": context}},
+	}]}) == [{
+		"/timeout/http/requestReceivedTimeout": "10s",
+		"/timeout/http/idleTimeout": "20s",
+		"/timeout/http/streamIdleTimeout": "30s",
+		"/http2/maxConcurrentStreams": 50,
+		"/connection/bufferLimit": 32768,
+		"/connection/connectionLimit/value": 40,
+		"/tls/minVersion": "1.2",
+		"/tls/maxVersion": "1.3",
+		"/tls/ciphers": ["ECDHE-RSA-AES128-GCM-SHA256"],
+		"/tls/alpnProtocols": ["h2"],
+	}]
+}
+
+test_listener_without_tls_states_nothing_about_it if {
+	[values] := _client_values({"name": _routes, "defaultFilterChain": {"filters": [_manager({})]}})
+	values["/connection/connectionLimit/value"] == null
+	not "/tls/minVersion" in object.keys(values)
+}
+
+test_listener_is_a_target_that_refers_to_its_manager if {
+	[fact | some fact in _facts([_with_filters([])]); fact.target] == [{
+		"vendor": "Envoy Gateway",
+		"proxy": "edge",
+		"target": testing.listener_http,
+		"via": testing.listener_http,
+		"refers": ["connection manager infra/public/http"],
+	}]
+}
+
+test_routes_within_a_listener_have_its_name if {
+	static := {"typedConfig": object.union(
+		object.remove(_manager({}).typedConfig, ["rds"]),
+		{"routeConfig": {"name": _routes}},
+	)}
+	{fact.target | some fact in _facts([_part("listener", {"name": "one", "defaultFilterChain": {"filters": [static]}})])} == {testing.listener_http}
+	nameless := {"typedConfig": object.remove(_manager({}).typedConfig, ["rds"])}
+	_facts([_part("listener", {"name": "one", "defaultFilterChain": {"filters": [nameless]}})]) == set()
+}
+
+_cluster_values(config) := fact.values[_btp] if {
+	metadata := _own({"resources": [_rule]})
+	[fact] := [one | some one in _facts([_part("cluster", object.union({"name": "one", "metadata": metadata}, config))])]
+	fact.key == "cluster one"
+	fact.updated == _received
+}
+
+test_cluster_states_its_connections if {
+	_cluster_values({
+		"connectTimeout": "3s",
+		"typedExtensionProtocolOptions": {"envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {"commonHttpProtocolOptions": {
+			"idleTimeout": "50s",
+			"maxConnectionDuration": "90s",
+			"maxRequestsPerConnection": 7,
+		}}},
+		"circuitBreakers": {"thresholds": [
+			{"priority": "HIGH", "maxConnections": 1},
+			{"maxConnections": 100, "maxPendingRequests": 20, "maxRequests": 30, "maxRetries": 4},
+		]},
+	}) == {
+		"/timeout/tcp/connectTimeout": "3s",
+		"/timeout/http/connectionIdleTimeout": "50s",
+		"/timeout/http/maxConnectionDuration": "90s",
+		"/circuitBreaker/maxRequestsPerConnection": 7,
+		"/circuitBreaker/maxConnections": 100,
+		"/circuitBreaker/maxPendingRequests": 20,
+		"/circuitBreaker/maxParallelRequests": 30,
+		"/circuitBreaker/maxParallelRetries": 4,
+	}
+	_cluster_values({})["/circuitBreaker/maxConnections"] == null
+}
+
+test_clusters_of_others_are_left_out if {
+	_facts([_part("cluster", {"name": "admin", "connectTimeout": "3s"})]) == set()
+}
