@@ -101,7 +101,7 @@ _port_problem(policy_key, ref) := sprintf("%s acts on ports for %s, but %s is fo
 _shared_port_problem(policy_key, ref) := sprintf("%s acts on whole ports, but %s shares a port with %s", [
 	keys.parse(policy_key).kind,
 	keys.describe(ref.key),
-	concat(" and ", [keys.short(listener) | some listener in sharing]),
+	concat(" and ", [keys.describe(listener) | some listener in sharing]),
 ]) if {
 	kinds.acts_on_whole_ports(keys.type_of(policy_key), keys.type_of(ref.object))
 	sharing := sort(hierarchy.listeners_sharing_ports(ref.object, ref.section))
