@@ -100,6 +100,7 @@ _former_of_new_requests(target, same, former) := array.concat(
 	[other |
 		hostnames := _new_hostnames(target, same)
 		some other in former.all
+		other != same
 		_shares(other, same.sections)
 		_serves_some(other, hostnames)
 	],
