@@ -149,7 +149,7 @@ def test_the_packaged_chart_names_the_published_image(dist: Path, tmp_path: Path
 def test_completions_are_those_of_the_command(dist: Path) -> None:
     with tarfile.open(dist / f"{STEM}-completions.tar.gz") as archive:
         assert sorted(archive.getnames()) == ["pbctl.bash", "pbctl.fish", "pbctl.zsh"]
-        script = archive.extractfile("bridge.bash")
+        script = archive.extractfile("pbctl.bash")
         assert script is not None
         assert b"_PBCTL_COMPLETE" in script.read()
 
