@@ -304,3 +304,50 @@ test_a_crd_whose_label_is_not_a_class_is_reported if {
 	found := v1.undescribed with input as testing.changed([crd])
 	found == {"acme.io/Odd": {"crd": "apiextensions.k8s.io/CustomResourceDefinition/-/odds.acme.io", "message": message}}
 }
+
+_answers := [v1.dependents, v1.neighbors, v1.deleted_objects, v1.policies, v1.undescribed, v1.version_problems, v1.policykind_doubts]
+
+test_questions_about_all_objects_refuse_changes_of_a_wrong_form if {
+	answers := _answers with input as {"keys": [], "changes": {"delete": "everything"}}
+	{answer.error.message | some answer in answers} == {"changes.delete must be a list of keys"}
+	count(answers) == 7
+}
+
+test_deleted_objects_are_those_that_a_change_deletes_with_what_is_in_a_namespace if {
+	found := v1.deleted_objects with data.objects as testing.stored(array.concat(testing.world, [_warm]))
+		with input as {"changes": {"delete": ["core/Namespace/-/shop"]}}
+	found == ["core/Namespace/-/shop", "core/Service/shop/cart", _warm_key, testing.cart_route]
+}
+
+test_a_policykind_that_is_refused_says_why if {
+	odd := testing.policykind({"group": "acme.io", "kind": "OddPolicy", "class": "Inherited"})
+	found := v1.refused_policykinds with input as testing.changed([odd])
+	found == {"policybridge.io/PolicyKind/-/oddpolicy": "effectiveTarget is missing: an Inherited kind needs the level at which it acts"}
+}
+
+test_a_type_without_a_crd_has_no_guesses if {
+	found := v1.guessed with input as object.union(testing.changed([]), {"guessedType": "acme.io/Unknown"})
+	found == []
+	wrong := v1.guessed with input as object.union(testing.changed([]), {"guessedType": 5})
+	wrong.error.code == "InvalidInput"
+}
+
+_versioned_crd := testing.with_spec(testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "colorpolicies.example.com"), {
+	"group": "example.com",
+	"names": {"kind": "ColorPolicy", "plural": "colorpolicies"},
+	"scope": "Namespaced",
+	"versions": [{"name": "v1", "served": true, "storage": true}],
+})
+
+test_policies_of_a_version_that_is_not_served_are_reported if {
+	old := object.union(_warm, {"apiVersion": "example.com/v1alpha1", "metadata": {"name": "old"}})
+	found := v1.version_problems with input as testing.changed([_versioned_crd, _warm, old])
+	[problem.policy | some problem in found] == ["example.com/ColorPolicy/shop/old"]
+}
+
+test_a_policykind_with_a_target_that_no_crd_defines_is_doubtful if {
+	room := testing.policykind({"group": "example.com", "kind": "RoomPolicy", "class": "Direct", "targets": [{"group": "example.com", "kind": "Chamber"}]})
+	doubts := v1.policykind_doubts with input as testing.changed([_versioned_crd, room])
+	doubts["policybridge.io/PolicyKind/-/roompolicy"] == [`targets[0]: no CRD defines "example.com/Chamber"`]
+	not doubts["policybridge.io/PolicyKind/-/colorpolicy"]
+}
