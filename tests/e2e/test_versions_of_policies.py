@@ -21,8 +21,8 @@ def test_read_commands_warn_of_a_version_with_other_fields(bridge: Run, command:
     )
     assert answer.stderr == (
         f"warning: {OTHER_FIELDS}:{line}: ColorPolicy/{NAMESPACE}/edge: apiVersion "
-        f'"{NAMESPACE}.example.com/v1alpha1" has other fields than v1, which the bridge reads: '
-        "write the policy in that version\n"
+        f'"{NAMESPACE}.example.com/v1alpha1" has other fields than v1, which the bridge reads. '
+        "Write the policy in that version\n"
     )
     assert answer.returncode == 0
 
