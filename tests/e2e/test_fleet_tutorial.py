@@ -24,7 +24,7 @@ REVISION = re.compile(r"\b[0-9a-f]{16}\b")
 SIZE = re.compile(r"\b\d{5,}$", re.MULTILINE)
 AGE = re.compile(r"\b\d+s$", re.MULTILINE)
 PREPARED = re.compile(r"kind |docker |.*standard-install\.yaml")  # by the test
-SERVER = re.compile(r"(HOSTNAME=\w+ )?(bridge|opa) run ")
+SERVER = re.compile(r"(HOSTNAME=\w+ )?(pbctl|opa) run ")
 ENDING = "pkill --full "
 
 
