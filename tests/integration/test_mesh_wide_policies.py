@@ -67,7 +67,7 @@ async def _costs(opa_path: Path, services: int, mode: str) -> tuple[int, int]:
             (written,) = [obj for obj in bridge.source.objects.values() if obj["kind"] == "MeshPolicy"]
             accepted, programmed = written["status"]["conditions"]
             assert (accepted["reason"], programmed["reason"]) == ("Accepted", "Programmed")
-            assert programmed["message"].startswith(f"Programmed on {services} scopes: ")
+            assert programmed["message"].startswith(f"Programmed on {services} paths: ")
         given = {"policies": [policy], "tallies": {policy: bridge.remediator.tallies(policy)}}
         return await _change_of_a_service(bridge, bridge.opa.url), await _operations(bridge.opa.url, "status", given)
 

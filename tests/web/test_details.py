@@ -16,7 +16,7 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: posts}]
   overrides: {palettes: [{name: dusk, hours: [18, 19]}, {name: dawn}]}
 """
-WIDTH = "document.querySelector('#details {}').getBoundingClientRect().width"
+WIDTH = "document.querySelector('#details {}')?.getBoundingClientRect().width"
 FIRST_ROW = "document.querySelector('#details .fields tbody tr:nth-child(2)').getBoundingClientRect().bottom"
 
 
