@@ -25,7 +25,7 @@ from bridge.cli.options import (
 )
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import known, problems_table
-from bridge.cli.reading import COMMON, INPUT_ERROR, STDIN, Asked, asked_for, read, take_standard_input
+from bridge.cli.reading import COMMON, INPUT_ERROR, STDIN, Asked, asked_for, need_one_reader, read, take_standard_input
 from bridge.cli.reports import FORMATS, print_report, summary_with_names, unnoticed
 from bridge.cli.source import SOURCE, Input
 from bridge.cli.table import Table, print_tables
@@ -122,8 +122,7 @@ def _analyze(options: dict[str, Any]) -> int:
         raise CommandError("--base compares FILE with a commit: give files or folders")
     if prune and base is None and not (files and asked.source.manifests):
         raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
-    if STDIN in files and STDIN in asked.source.manifests:
-        raise CommandError("-f - and --manifests - cannot both read standard input")
+    need_one_reader("-f", files, asked.source)
     take_standard_input(files)
 
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bridge.cli.command import option
-from bridge.cli.notation import Entry, kind_text, names_text, value_text
+from bridge.cli.notation import Entry, field_text, kind_text, names_text, value_text
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import STDIN, Asked
+from bridge.cli.reading import Asked, need_one_reader, opened_input
 from bridge.cli.table import Block, Table
-from bridge.model.keys import parse_key, segments_of
+from bridge.model.keys import parse_key
 from bridge.proxies.access_log import NAMES, Replies, count_replies
 from bridge.queries.names import CommandError, short_key
 
@@ -47,21 +45,8 @@ FIELD = option(
 
 def _check(asked: Asked) -> Sequence[str]:
     field_names(asked.more["fields"])
-    if asked.more["log"] == STDIN and STDIN in asked.source.manifests:
-        raise CommandError("--access-log - and --manifests - cannot both read standard input")
+    need_one_reader("--access-log", [asked.more["log"]], asked.source)
     return ()
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
-    if path == STDIN:
-        yield sys.stdin.buffer
-        return
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path as the user wrote it
-            yield file
-    except OSError as error:
-        raise CommandError(f"cannot read {path}: {error.strerror}") from error
 
 
 @read_command(
@@ -87,7 +72,7 @@ async def blame(engine: Engine, asked: Asked) -> Answer:
         # A log whose fields have other names
         pbctl blame --access-log access.log --field status=code --field route=route
     """
-    with _opened(asked.more["log"]) as file:
+    with opened_input(asked.more["log"]) as file:
         counted = count_replies(file, field_names(asked.more["fields"]))
     errors = counted.errors.most_common()
     found = await engine.opa.query("blame", {"answers": [reply._asdict() for reply, _ in errors]}) if errors else []
@@ -138,12 +123,9 @@ def _tables(rows: Sequence[Entry], counted: Replies, document: Entry) -> list[Bl
 
 
 def _cause_text(cause: Entry) -> str:
-    field = ".".join(segments_of(cause["field"])) if cause["field"] else ""
-    return (
-        f"{kind_text(cause['policyKind'], wide=False)} {field}={value_text(cause['value'])}"
-        if field
-        else kind_text(cause["policyKind"], wide=False)
-    )
+    field = field_text(cause["field"]) if cause["field"] else ""
+    kind = kind_text(cause["policyKind"], wide=False)
+    return f"{kind} {field}={value_text(cause['value'])}" if field else kind
 
 
 def line_options(line: str, names: dict[str, str], options: dict[str, Any]) -> dict[str, Any]:

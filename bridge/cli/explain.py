@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bridge.cli.notation import (
     Entry,
     compact,
+    field_text,
     kind_text,
     name_of,
     names_text,
@@ -24,7 +25,7 @@ from bridge.cli.output import Answer, to_yaml
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Table
-from bridge.model.keys import Key, parse_key, segments_of
+from bridge.model.keys import Key, parse_key
 from bridge.model.text import TIE
 from bridge.queries.names import first_of, short_key
 
@@ -181,15 +182,11 @@ def _spec(at_path: Entry) -> Table:
     rows: list[Sequence[str]] = []
     for one in at_path["fields"]:
         first, *others = _value_lines(one)
-        rows.append([_field_text(one["field"]), first, origin_text(one["policies"])])
+        rows.append([field_text(one["field"]) or "(all)", first, origin_text(one["policies"])])
         rows += [["", line, ""] for line in others]
     rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
     rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
-
-
-def _field_text(pointer: str) -> str:
-    return ".".join(segments_of(pointer)) or "(all)"
 
 
 def _value_lines(field: Entry) -> list[str]:

@@ -6,31 +6,20 @@ from typing import Any
 
 import click
 
-from bridge.cli.command import command, option
+from bridge.cli.command import command
+from bridge.cli.kind_source import KIND_SOURCE, KindSource, crd_specs
 from bridge.cli.output import print_document
 from bridge.cli.reading import INPUT_ERROR, report_problems, take_standard_input
-from bridge.cli.source import CONTEXT, kubeconfig_option
 
-_CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
 _EVERY_VERSION = "*"  # kube-state-metrics looks the version up in the CRD
 
 
 @command(
     "Print health checks or metrics of policies",
     click.Argument(["program"], type=click.Choice(["argocd", "kube-state-metrics"])),
-    option(
-        "--manifests",
-        metavar="PATH",
-        multiple=True,
-        help="Source of PolicyKinds and CRDs: a file, a folder with all its files, or -. Repeatable.",
-    ),
-    option("--cluster", is_flag=True, help="Read PolicyKinds and CRDs from kubectl's cluster."),
-    kubeconfig_option("Read them from this cluster."),
-    CONTEXT,
+    *KIND_SOURCE,
 )
-def export(
-    program: str, manifests: tuple[str, ...], kubeconfig: str | None, kube_context: str | None, *, cluster: bool
-) -> int:
+def export(program: str, **where: Any) -> int:
     """Print configuration with which another program shows the outcomes of policies.
 
     For Argo CD: a ConfigMap argocd-cm with a health check in Lua for each policy kind. For kube-state-metrics: a
@@ -43,32 +32,25 @@ def export(
         # Metrics for the policy kinds of a folder
         pbctl admin export kube-state-metrics --manifests kinds/ >metrics.yaml
     """
-    take_standard_input(manifests)
-    in_cluster = not manifests and (cluster or bool(kubeconfig or kube_context))
-    kinds, in_part = asyncio.run(_kinds(manifests, kubeconfig, kube_context, in_cluster=in_cluster))
+    kind_source = KindSource(**where)
+    take_standard_input(kind_source.manifests)
+    kinds, in_part = asyncio.run(_kinds(kind_source))
     print_document("yaml", _health_checks(kinds) if program == "argocd" else _metrics(kinds))
     return INPUT_ERROR if in_part else 0
 
 
-async def _kinds(
-    manifests: tuple[str, ...], kubeconfig: str | None, kube_context: str | None, *, in_cluster: bool
-) -> tuple[dict[str, dict[str, Any]], bool]:
+async def _kinds(kind_source: KindSource) -> tuple[dict[str, dict[str, Any]], bool]:
     """Return the policy kinds by name, each with the `version` to read, and whether the source was read in part."""
-    from bridge.offline.engine import open_engine
-    from bridge.telemetry.logs import configure_logs
-
-    configure_logs("error", "console")
-    async with open_engine(
-        manifests=manifests, kubeconfig=kubeconfig, kube_context=kube_context, empty=not (manifests or in_cluster)
-    ) as engine:
+    in_cluster = kind_source.is_cluster()
+    async with kind_source.open(in_cluster=in_cluster) as engine:
         in_part = await report_problems(engine)
         kinds = await engine.opa.query("kinds_in_force", {})
-        crds = [crd["spec"] for crd in (await engine.opa.get(_CRDS) or {}).values()]
+        crds = await crd_specs(engine)
     stored = {f"{crd['group']}/{crd['names']['kind']}": _stored_version(crd) for crd in crds}
     return {
         name: {**kind, "version": stored.get(name, _EVERY_VERSION)}
         for name, kind in sorted(kinds.items())
-        if not (manifests or in_cluster) or name in stored or "PolicyKind" in kind["layers"]
+        if not (kind_source.manifests or in_cluster) or name in stored or "PolicyKind" in kind["layers"]
     }, in_part
 
 

@@ -112,10 +112,15 @@ def policy_text(policy: Entry, *, wide: bool = False) -> str:
     return f"{name} on {target} ({policy['strategy']}: {outcome}{f', overridden by {by}' if by else ''})"
 
 
+def field_text(pointer: str) -> str:
+    """Return a field in dots, from its JSON Pointer; empty for the whole."""
+    return ".".join(segments_of(pointer))
+
+
 def shadow_text(shadowed: Entry) -> str:
     """Return what policies set at a field, and the field of a route's rule that goes before it."""
     set_there = compact(dict_at(segments_of(shadowed["path"]), shadowed["value"]))
-    field, rule = ".".join(segments_of(shadowed["field"])), short_key(parse_key(shadowed["by"]))
+    field, rule = field_text(shadowed["field"]), short_key(parse_key(shadowed["by"]))
     return f"not {set_there} of {origin_text(shadowed['policies'])}, because {rule} has {field}"
 
 

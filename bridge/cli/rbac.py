@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import command, option
+from bridge.cli.kind_source import KIND_SOURCE, KindSource, crd_specs
 from bridge.cli.options import file_option, namespace_option, output_option
 from bridge.cli.output import print_document, print_error, print_objects
 from bridge.cli.reading import INPUT_ERROR, report_problems, take_standard_input
-from bridge.cli.source import CONTEXT, kubeconfig_option
 from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError
 
@@ -24,21 +23,7 @@ if TYPE_CHECKING:
     from bridge.settings.model import Settings
     from bridge.sidecar.rbac import Facts
 
-_CRDS = "/objects/apiextensions.k8s.io/CustomResourceDefinition/-"
 _NAMESPACES = "/objects/core/Namespace/-"
-
-
-@dataclass(frozen=True, slots=True)
-class KindSource:
-    """The source of policy kinds: `manifests`, a cluster, or, without both, only the shipped presets.
-
-    `cluster` means kubectl's cluster; `kubeconfig` or `kube_context` name another one.
-    """
-
-    manifests: tuple[str, ...] = ()
-    kubeconfig: str | None = None
-    kube_context: str | None = None
-    cluster: bool = False
 
 
 def read_needs(config: Path | None, kind_source: KindSource, *, check: bool = False) -> tuple[list[Access], bool]:
@@ -49,13 +34,10 @@ def read_needs(config: Path | None, kind_source: KindSource, *, check: bool = Fa
     Raises SettingsError, and the errors of opening an engine.
     """
     from bridge.settings.loading import load_settings
-    from bridge.telemetry.logs import configure_logs
 
     settings = load_settings(config)
-    configure_logs("error", "console")
     take_standard_input(kind_source.manifests)
-    in_cluster = check or kind_source.cluster or bool(kind_source.kubeconfig or kind_source.kube_context)
-    return asyncio.run(_read(settings, kind_source, in_cluster=in_cluster and not kind_source.manifests))
+    return asyncio.run(_read(settings, kind_source, in_cluster=kind_source.is_cluster(check=check)))
 
 
 def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> list[Access]:
@@ -75,15 +57,9 @@ def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> lis
 
 
 async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
-    from bridge.offline.engine import open_engine
     from bridge.sidecar.rbac import needed_access
 
-    async with open_engine(
-        manifests=kind_source.manifests,
-        kubeconfig=kind_source.kubeconfig,
-        kube_context=kind_source.kube_context,
-        empty=not in_cluster,
-    ) as engine:
+    async with kind_source.open(in_cluster=in_cluster) as engine:
         if in_cluster:  # invalid policies do not affect permissions, unlike unreadable types
             engine.problems = [one for one in engine.problems if one.subject.count("/") == 1]
         in_part = await report_problems(engine)
@@ -108,7 +84,7 @@ async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None)
     if cluster is not None:
         served = (await _discover(cluster)).types
     else:
-        served = {crd.id: crd for crd in map(_defined, (await engine.opa.get(_CRDS) or {}).values())}
+        served = {crd.id: crd for crd in map(_defined, await crd_specs(engine))}
 
     def plural(type_id: str) -> str:
         return served[type_id].plural if type_id in served else plural_by_rule(type_id)
@@ -119,11 +95,10 @@ async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None)
     return Facts(kinds, written, plural, namespaced)
 
 
-def _defined(crd: Mapping[str, Any]) -> ResourceType:
-    """Return the types that a CRD defines; permissions do not name versions."""
+def _defined(spec: Mapping[str, Any]) -> ResourceType:
+    """Return the types that a CRD with this spec defines; permissions do not name versions."""
     from bridge.model.types import ResourceType
 
-    spec = crd["spec"]
     return ResourceType(
         spec["group"], "", spec["names"]["kind"], spec["names"]["plural"], spec.get("scope") == "Namespaced"
     )
@@ -145,15 +120,7 @@ _LACKS = 1  # exit code
 @command(
     "Print the permissions that a bridge needs, or lacks",
     file_option("--config", "Settings of `pbctl run`. The environment (BRIDGE_TYPES, …) takes precedence."),
-    option(
-        "--manifests",
-        metavar="PATH",
-        multiple=True,
-        help="Source of PolicyKinds and CRDs: a file, a folder with all its files, or -. Repeatable.",
-    ),
-    option("--cluster", is_flag=True, help="Read PolicyKinds and CRDs from kubectl's cluster."),
-    kubeconfig_option("Read them from this cluster."),
-    CONTEXT,
+    *KIND_SOURCE,
     option(
         "--check",
         is_flag=True,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import io
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
@@ -161,6 +161,25 @@ def take_standard_input(manifests: Sequence[str]) -> None:
         if not text.strip():
             raise CommandError("standard input is empty: check the command whose output it should be")
         sys.stdin = io.TextIOWrapper(io.BytesIO(text))
+
+
+def need_one_reader(option: str, paths: Iterable[str], source: Input) -> None:
+    """Raise CommandError if an option's paths and the source's manifests both name standard input."""
+    if STDIN in paths and STDIN in source.manifests:
+        raise CommandError(f"{option} - and --manifests - cannot both read standard input")
+
+
+@contextmanager
+def opened_input(path: str) -> Iterator[BinaryIO]:
+    """Open a file, or standard input for `-`. Raises CommandError for a file that cannot be opened or read."""
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path as the user wrote it
+            yield file
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 async def _read(

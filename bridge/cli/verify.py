@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -12,13 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 from bridge.cli.command import command, option
-from bridge.cli.notation import Entry, kind_text, names_text, path_text, value_text
+from bridge.cli.notation import Entry, field_text, kind_text, names_text, path_text, value_text
 from bridge.cli.options import namespace_options, output_option, words
 from bridge.cli.output import print_document, print_error
-from bridge.cli.reading import STDIN, asked_for, read
+from bridge.cli.reading import STDIN, asked_for, need_one_reader, opened_input, read
 from bridge.cli.source import SOURCE
 from bridge.cli.table import Block, Table, filled, print_tables
-from bridge.model.keys import parse_key, segments_of
+from bridge.model.keys import parse_key
 from bridge.queries.names import CommandError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -45,9 +44,6 @@ class _Dump:
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
         """Open it. Raises CommandError if that fails."""
-        if self.path == STDIN:
-            yield sys.stdin.buffer
-            return
         try:
             if urlsplit(self.name).scheme in {"http", "https"}:
                 address = urlsplit(self.name)
@@ -55,7 +51,7 @@ class _Dump:
                 with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - the scheme is checked
                     yield answer
             else:
-                with open(self.name, "rb") as file:  # noqa: PTH123 - a path as the user wrote it
+                with opened_input(self.path) as file:
                     yield file
         except urllib.error.HTTPError as error:
             error.close()
@@ -105,8 +101,7 @@ def verify(**options: Any) -> int:
 
     asked = asked_for(options)
     dumps = [_Dump(name) for name in dict.fromkeys(asked.more["dumps"])]
-    if _Dump(STDIN) in dumps and STDIN in asked.source.manifests:
-        raise CommandError("--config-dump - and --manifests - cannot both read standard input")
+    need_one_reader("--config-dump", asked.more["dumps"], asked.source)
 
     async def ask(engine: Engine) -> Comparison:
         from bridge.proxies.comparison import compare
@@ -184,7 +179,7 @@ def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
 
 def _field(row: Entry, *, wide: bool = False) -> str:
     """Return the kind of the policy, and its field in dots."""
-    field = ".".join(segments_of(row["field"])) if row["field"].startswith("/") else row["field"]
+    field = field_text(row["field"]) if row["field"].startswith("/") else row["field"]
     return f"{kind_text(row['policyKind'], wide=wide)} {field}".strip()
 
 

@@ -97,7 +97,7 @@ class Loop:
         self._works: dict[Derived[Any], _Work[Any]] = {}
         self._waiting: list[Notice] = []
         self._since = 0.0  # the time when the first of them arrived
-        self._syncs = 0  # of OPA, begun or ended: what was asked before one does not count
+        self._syncs = 0  # of OPA, begun or ended: an answer to a query from before one is discarded
         self._is_synced: bool | None = None  # None before the first sync
         self._is_asking = False
         self._wake = asyncio.Event()
@@ -211,7 +211,7 @@ class Loop:
 
 
 class _Work(Generic[K]):
-    """What is to be done for one result."""
+    """Keeps the stale keys of one result, and computes them."""
 
     def __init__(self, result: Derived[K], revision: int, progress: "_Signal", *, may_work: bool) -> None:
         self.result = result

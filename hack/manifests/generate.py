@@ -5,8 +5,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bridge.cli.kind_source import KindSource
 from bridge.cli.output import to_yaml
-from bridge.cli.rbac import KindSource, read_needs
+from bridge.cli.rbac import read_needs
 from bridge.files import authorization_policy
 from bridge.opa.executable import say
 from bridge.sidecar.rbac import role_objects

@@ -25,8 +25,9 @@ from bridge.admission.webhook_configuration import (
     of_the_hierarchy,
     webhook_configuration,
 )
+from bridge.cli.kind_source import KindSource
 from bridge.cli.output import to_yaml
-from bridge.cli.rbac import KindSource, read_needs
+from bridge.cli.rbac import read_needs
 from bridge.files import rego_root
 from bridge.model.types import Access
 from bridge.opa.bundle import BundleTrust, opa_config

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 from cryptography import x509
 
 from bridge.admission.webhook_configuration import KINDS
+from bridge.cli.kind_source import KindSource
 from bridge.cli.main import pbctl
-from bridge.cli.rbac import KindSource, read_needs
+from bridge.cli.rbac import read_needs
 from bridge.opa.bundle import opa_arguments
 from bridge.opa.credentials import kept_credentials
 from bridge.settings.loading import load_settings

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
-from bridge.cli.rbac import KindSource, read_needs
+from bridge.cli.kind_source import KindSource
+from bridge.cli.rbac import read_needs
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import find_missing_access
 from bridge.kube.violation_reports import FORMS

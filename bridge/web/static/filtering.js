@@ -154,7 +154,7 @@ function matches(node, { hiddenPolicyKinds, outcomes, namespaces, violations: vi
   return !namespaces.size || namespaces.has(parts(node.key).namespace) || policies.some(({ policy }) => namespaces.has(parts(policy).namespace));
 }
 
-/** What carries no information in the picture: the only GatewayClass, and the only port of a backend, where nothing is to be said about them. */
+/** Returns nodes that carry no information in the picture: the only GatewayClass and the only port of a backend, if they have no policies and no marks. */
 function idle(topology, violations, apart) {
   const found = new Set();
   const isPlain = (node) => !node.policies.length && !node.refused.length && !apart.has(node.key) && !violations.mark(node.key);
