@@ -10,7 +10,7 @@ _web := concat("", [_gateway, "#web"])
 
 _route(name) := sprintf("gateway.networking.k8s.io/HTTPRoute/shop/%s", [name])
 
-_listener(name) := {"gateway": _gateway, "specificity": [0, 0], "virtualHosts": false, "sharesHosts": true, "implementation": "Gateway API", "servesCallsByPath": false, "name": name, "warnings": [], "unserved": {"other": {"status": "404", "message": "no rule matches"}, "GRPC": {"status": "UNIMPLEMENTED", "message": "no rule matches"}}}
+_listener(name) := {"gateway": _gateway, "specificity": [0, 0], "virtualHosts": false, "sharesHosts": true, "implementation": "Gateway API", "servesCallsByPath": false, "name": name, "kinds": {"other": "HTTPRoute", "GRPC": "GRPCRoute or HTTPRoute"}, "warnings": [], "unserved": {"other": {"status": "404", "message": "no rule matches"}, "GRPC": {"status": "UNIMPLEMENTED", "message": "no rule matches"}}}
 
 _rule(name) := {"failure": {"other": null, "GRPC": null}, "answer": {
 	"gateway": _gateway, "listener": _web, "route": _route(name), "rule": sprintf("%s#r", [_route(name)]),
@@ -129,7 +129,7 @@ test_requests_that_no_rule_serves_say_how_far_they_get if {
 	unmatched.route == null
 	_asked("request", {"gateway": _gateway, "host": "none.example.org"}).nearest == {
 		"reached": "Listener", "reason": "NoRoute", "candidates": [],
-		"message": "No route for none.example.org is attached to Gateway infra/public#secure",
+		"message": "No HTTPRoute for none.example.org is attached to Gateway infra/public#secure",
 	}
 	_asked("request", {"sni": "a.org"}).nearest.reason == "NoListener"
 	_asked("request", {"port": 90}).failure.status == "404"

@@ -109,7 +109,8 @@ _nearest := {"reached": "Route", "reason": "NoMatchingRule", "message": requests
 	some entry in _entry_points
 	_hosts(entry) != []
 } else := {"reached": "Listener", "reason": "NoRoute", "message": message} if {
-	message := requests.no_route_message(data.bridge_answers.listeners[_entry_points[0]].name)
+	entered := data.bridge_answers.listeners[_entry_points[0]]
+	message := requests.no_route_message(entered.kinds[_status], entered.name)
 }
 
 # The listeners that accept the request, by `[Gateway, port, transport]`, each `[specificity, rank, listener]`.

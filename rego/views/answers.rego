@@ -79,7 +79,7 @@ _of_level("Gateway", gateway) := _listeners(gateway) | {[["entries", gateway, mo
 
 _of_level("ListenerSet", listener_set) := _listeners(listener_set)
 
-_of_level("Route", route_key) := union({matches, _hosts(matches), _rules(route_key)}) if matches := _matches(route_key)
+_of_level("Route", route_key) := union({_matches(route_key), _hosts(route_key), _rules(route_key)})
 
 # Requests of each kind for which a Gateway has other listeners. The host `_.example.com` is of no other wildcard and has
 # no name of its own, so it stands for all that only `*.example.com` covers.
@@ -97,12 +97,17 @@ _listeners(object_key) := {[["listeners", node], found] |
 		"implementation": requests.implementation(node).name,
 		"servesCallsByPath": requests.implementation(node).precedence == "Envoy Gateway",
 		"name": keys.describe(node),
+		"kinds": {"other": _kinds[node], "GRPC": _kinds_of_calls[node]},
 		"warnings": requests.listener_warnings(node),
 		"unserved": {"other": _unserved[node], "GRPC": _unserved_calls[node]},
 	}
 }
 
-_unserved := {node: requests.unserved(node) |
+_unserved := {node: requests.unserved(node) | some node in _listener_nodes}
+
+_kinds := {node: requests.route_kinds(requests.types(node)) | some node in _listener_nodes}
+
+_listener_nodes := {node |
 	some object_key in input.objects
 	levels.of(object_key) in {"Gateway", "ListenerSet"}
 	some node in hierarchy.sections(object_key)
@@ -110,6 +115,8 @@ _unserved := {node: requests.unserved(node) |
 
 # What differs for a gRPC call is evaluated once for all objects, because `with` empties OPA's caches.
 _unserved_calls := found if found := _unserved with input.grpc as _call
+
+_kinds_of_calls := found if found := _kinds with input.grpc as _call
 
 _call := {"service": "", "method": ""}
 
@@ -168,8 +175,14 @@ _other_reading(own) := implementations.specification if {
 	own.virtualHosts
 } else := implementations.envoy
 
-# `["hosts", listener, protocol, hostname]`: a match is there.
-_hosts(matches) := {[["hosts", entry, protocol, name], true] | some [["matches", entry, protocol, name, _, _], _] in matches}
+# `["hosts", listener, protocol, hostname]`: a route is attached there, even one without rules.
+_hosts(route_key) := {[["hosts", entry, _protocol(type), name], true] |
+	type := keys.type_of(route_key)
+	some entry, types in _types_for_calls
+	entry in hierarchy.parents(route_key)
+	type in types
+	some name in _hostnames(route_key)
+}
 
 _grpc := "gateway.networking.k8s.io/GRPCRoute"
 

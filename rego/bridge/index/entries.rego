@@ -184,6 +184,16 @@ routes_serving(parent, name, path) := {route |
 	not route in lookup.changed_keys
 } | object.get(_changed_entries, ["served", parent, concat("\n", [name, path])], set())
 
+# The same for a hostname and any path.
+routes_with_hostname(parent, name) := {route |
+	data.index.served[parent][_][name][_][route]
+	not route in lookup.changed_keys
+} | {route |
+	some joined, routes in _changed_entries.served[parent]
+	split(joined, "\n")[0] == name
+	some route in routes
+}
+
 served_names(parent) := union({object.keys(data.index.served[parent][home]) | some home, _ in data.index.served[parent]}) | {name |
 	some joined, _ in _changed_entries.served[parent]
 	name := split(joined, "\n")[0]

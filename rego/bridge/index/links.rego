@@ -261,7 +261,7 @@ _path_bound := 16
 _entry_bound := 512
 
 # The request fields by which a route is found, `{hostnames, paths}`: at each of its parents, for each hostname (`*`:
-# any), by the paths that it matches or their prefixes (`/`: any, `*`: unknown). A gRPC method is the path
+# any), by the paths that it matches or their prefixes (`/`: any, `*`: unknown or none). A gRPC method is the path
 # `/<service>/<method>`. Only routes at a request's path or its prefixes can serve it.
 _served_requests(type, spec) := {
 	"hostnames": names,
@@ -276,7 +276,9 @@ _served_requests(type, spec) := {
 _most_paths(hostnames, parents) := min([_path_bound, floor(_entry_bound / (hostnames * max([parents, 1])))])
 
 # Many routes match the same paths.
-_paths_served(type, lists, most) := _few({path | some matches in lists; some path in _paths_of(type, matches)}, most)
+_paths_served(type, lists, most) := {"*"} if {
+	lists == []
+} else := _few({path | some matches in lists; some path in _paths_of(type, matches)}, most)
 
 _paths_of(type, matches) := {_path(type, match) | some match in matches} | {_path(type, {}) | count(matches) == 0}
 

@@ -106,7 +106,7 @@ test_links_name_each_declared_object_once if {
 test_links_of_a_route_without_backends_have_no_field_for_them if {
 	object.remove(index.links(testing.route("cart", [{"name": "public", "namespace": "infra"}], [])), ["facts"]) == {
 		"above": {_gw},
-		"served": {"hostnames": {"*"}, "paths": set()},
+		"served": {"hostnames": {"*"}, "paths": {"*"}},
 	}
 }
 

@@ -130,7 +130,7 @@ undecided_answer(rules) := {
 
 no_listener_message := sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, concat("", [sprintf(" on port %d", [request.port]) | request.port != 0])])
 no_rule_message := sprintf("No rule of the routes for %s matches", [request.host])
-no_route_message(listener_name) := sprintf("No route%s is attached to %s", [_for_host, listener_name])
+no_route_message(kinds, listener_name) := sprintf("No %s%s is attached to %s", [kinds, _for_host, listener_name])
 
 _for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
 

@@ -100,11 +100,21 @@ _names(entry, reading) := {name | some parent in entry_parents(entry); some name
 # The rank of the most specific hostname that the listener has in common with an attached route.
 virtual_host_rank(entry) := min({no_virtual_host} | {rank |
 	some name in covering_hostnames(request.host)
-	attached_at(entry, name) != set()
+	has_attached(entry, name)
 	rank := _host_rank(entry, implementations.envoy, name)
 })
 
-# The routes that are attached to an entry point by a declared hostname.
+# A route is attached to an entry point by a declared hostname. Usually one with the first paths is.
+has_attached(entry, name) if {
+	attached_at(entry, name) != set()
+} else if {
+	some parent in entry_parents(entry)
+	some route_key in index.routes_with_hostname(parent, name)
+	keys.type_of(route_key) in types(entry)
+	is_attached(entry, route_key)
+}
+
+# Some of the routes that are attached to an entry point by a declared hostname.
 attached_at(entry, name) := {route_key |
 	some parent in entry_parents(entry)
 	some path in index.some_served_paths(parent, name, "", paths_regarded)
@@ -464,30 +474,37 @@ _overweight_routes(patterns_by_route) := overweight({route: weight |
 # A regular expression matches a whole text. Gateway API leaves its dialect to implementations; the bridge uses RE2.
 _matches_whole(pattern, text) if regex.match(sprintf("^(?:%s)$", [pattern]), text)
 
-# The result if routes of the host are attached and none of their rules matches.
+# The result if routes of the host are attached and none of their rules matches: of each rule the match with the fewest
+# differences; a longer common path is nearer.
 _no_matching_rule(entry) := {
 	"reached": "Route",
 	"reason": "NoMatchingRule",
 	"message": no_rule_message,
-	"candidates": array.slice([candidate | some [_, candidate] in sort(misses)], 0, _candidate_bound),
+	"candidates": array.slice([candidate | some [_, candidate] in sort(_misses(entry))], 0, _candidate_bound),
 } if {
-	# Of each rule the match with the fewest differences; a longer common path is nearer.
-	misses := {[[number, rank], candidate] |
-		some type in types(entry)
-		some route_key in _routes_of_host(entry, type)
-		is_attached(entry, route_key)
-		some index, _ in lookup.get(route_key).spec.rules
-		[number, rank, parts] := min({[count(parts), 0 - _common(request.path, match.path), parts] |
-			some match in _matches(type, route_key)
-			match.index == index
-			parts := match.misses | {[one.part, message] |
-				some one in match.patterns
-				message := _pattern_miss(one, route_key in _not_compared(entry, type))
-			}
-		})
-		candidate := {"node": _rule_node(route_key, index), "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in sort(parts)])}
-	}
-	count(misses) > 0
+	some name in _names(entry, implementation(entry))
+	has_attached(entry, name)
+}
+
+_misses(entry) := {[[number, rank], candidate] |
+	some type in types(entry)
+	some route_key in _routes_of_host(entry, type)
+	is_attached(entry, route_key)
+	some index, _ in lookup.get(route_key).spec.rules
+	[number, rank, parts] := min({[count(parts), 0 - _common(request.path, match.path), parts] |
+		some match in _matches(type, route_key)
+		match.index == index
+		parts := match.misses | {[one.part, message] |
+			some one in match.patterns
+			message := _pattern_miss(one, route_key in _not_compared(entry, type))
+		}
+	})
+	candidate := {"node": _rule_node(route_key, index), "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in sort(parts)])}
+} | {[[0, 0], {"node": route_key, "reason": "NoMatch", "message": "has no rules"}] |
+	some type in types(entry)
+	some route_key in _routes_of_host(entry, type)
+	count(object.get(lookup.get(route_key).spec, "rules", [])) == 0
+	is_attached(entry, route_key)
 }
 
 _pattern_miss(one, uncompared) := heavy_message(one) if {
@@ -554,9 +571,12 @@ _host_named(name) := {true: "any hostname", false: name}[name == "*"]
 _no_route(entry) := {
 	"reached": "Listener",
 	"reason": "NoRoute",
-	"message": no_route_message(keys.describe(entry)),
+	"message": no_route_message(route_kinds(types(entry)), keys.describe(entry)),
 	"candidates": _near(entry),
 }
+
+# The kinds of these types of routes, as a text.
+route_kinds(route_types) := concat(" or ", [split(type, "/")[1] | some type in route_types])
 
 _near(entry) := [one | some elsewhere in [false, true]; some one in hosted; one.reason == "OtherListener" == elsewhere] if {
 	hosted := [object.union({"node": route_key}, _why_not(entry, route_key)) |
@@ -576,8 +596,6 @@ _why_not(entry, route_key) := {"reason": reason, "message": message} if {
 		some link in hierarchy.rejected_above(route_key)
 		link.parent in {entry, keys.parse(entry).object}
 	})
-} else := {"reason": "NoMatch", "message": "has no rule"} if {
-	entry in hierarchy.parents(route_key)
 } else := {"reason": "OtherListener", "message": message} if {
 	others := sort({keys.describe(node) | some node in hierarchy.parents(route_key)})
 	message := [text |

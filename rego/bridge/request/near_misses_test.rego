@@ -144,3 +144,26 @@ test_route_of_the_host_that_nothing_accepts_is_named_first if {
 	other := request.answer with input as object.union({"host": "a.other.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
 	[one | some one in other.nearest.candidates; one.reason == "NotAttached"] == []
 }
+
+test_message_names_the_kinds_of_routes_that_could_serve_the_request if {
+	calls := object.union(_far("calls", "calls.example.com", "/"), {"kind": "GRPCRoute", "spec": {"rules": [{}]}})
+	_reached({"host": "calls.example.com"}, [_one_gateway, calls]).message == "No HTTPRoute for calls.example.com is attached to Gateway infra/public#http"
+	call := {"host": "none.example.com", "grpc": {"service": "a.B", "method": "C"}}
+	_reached(call, [_one_gateway]).message == "No GRPCRoute or HTTPRoute for none.example.com is attached to Gateway infra/public#http"
+}
+
+test_attached_route_without_rules_is_named_with_the_reason if {
+	bare := object.union(_far("bare", "bare.example.com", "/"), {"spec": {"rules": []}})
+	near := _reached({"host": "bare.example.com"}, [_one_gateway, bare])
+	[near.reached, near.reason] == ["Route", "NoMatchingRule"]
+	near.candidates == [{"node": "gateway.networking.k8s.io/HTTPRoute/shop/bare", "reason": "NoMatch", "message": "has no rules"}]
+}
+
+# Routes of another namespace name the Gateway, which does not accept them, at more paths than are examined.
+test_attached_route_beyond_the_examined_paths_is_not_called_missing if {
+	listener := object.union(testing.listener("http", 80), {"allowedRoutes": {"namespaces": {"from": "Same"}}})
+	strangers := [_far(sprintf("stranger-%d", [number]), "many.example.com", sprintf("/%d", [number])) | some number in numbers.range(100, 130)]
+	route := object.union(_far("own", "many.example.com", "/z"), {"metadata": {"namespace": "infra"}})
+	near := _reached({"host": "many.example.com", "path": "/1"}, array.concat([testing.gateway("public", [listener]), route], strangers))
+	[near.reached, near.reason] == ["Route", "NoMatchingRule"]
+}

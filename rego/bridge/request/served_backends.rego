@@ -210,7 +210,7 @@ _rule_by(entry, reading) := rule_by(entry_by(entry, reading), reading)
 
 # Routes have several hostnames for the host, or listeners of the port.
 _may_differ(entry) if {
-	count([name | some name in covering_hostnames(request.host); attached_at(entry, name) != set()]) > 1
+	count([name | some name in covering_hostnames(request.host); has_attached(entry, name)]) > 1
 } else if {
 	some nodes in entries
 	entry in nodes
