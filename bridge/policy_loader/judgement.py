@@ -402,8 +402,8 @@ def find_culprit(
 
 def describe_for(author: Key, fault: Fault) -> ModuleProblem:
     """Return the problem of a fault for an author, with its place in the message if it is in another's module."""
-    if fault.author == author:
-        return fault.problem
+    if problem := fault.problem_of(author):
+        return problem
     message = f"{_name_place(fault)}: {fault.problem.message}"
     return replace(fault.problem, file="", line=0, column=0, message=message)
 
@@ -517,7 +517,7 @@ def joined(base: Chosen, joining: Iterable[Submission]) -> Chosen:
 
 def problems_of(author: Key, faults: Sequence[Fault]) -> tuple[ModuleProblem, ...]:
     """Return faults for the author whose submission causes them: faults in others' modules are breakages."""
-    own = tuple(fault.problem for fault in faults if fault.author == author)
+    own = tuple(problem for fault in faults if (problem := fault.problem_of(author)))
     return own or tuple(
         ModuleProblem("", 0, 0, fault.problem.code, f"breaks {_name_place(fault)}: {fault.problem.message}")
         for fault in faults

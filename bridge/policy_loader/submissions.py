@@ -123,12 +123,18 @@ SUFFIX = ".rego"
 class Fault:
     """A fault of a set of modules: the author of the module that OPA names (None: none), and the message.
 
-    `own` means that no submission with less precedence can be the cause.
+    `own` means that no submission with less precedence can be the cause. `elsewhere` has the same problem for the
+    other authors whose modules the message names, at the place in theirs.
     """
 
     author: Key | None
     problem: ModuleProblem
     own: bool = False
+    elsewhere: Mapping[Key, ModuleProblem] = field(default_factory=dict)
+
+    def problem_of(self, author: Key) -> ModuleProblem | None:
+        """Return the problem at a place in an author's own module, None if there is no such place."""
+        return self.problem if author == self.author else self.elsewhere.get(author)
 
 
 class Places:
@@ -157,11 +163,29 @@ class Places:
         """Return OPA's message about a file in a form for its author."""
         author, name = self._whose.get(path, (None, path))
         text = " ".join(message.split())
-        for known, (whose, module) in self._whose.items():
-            if known in text:
-                text = text.replace(known, module if whose == author else f"{whose} {module}")
-                author = author or whose  # some messages name only the file
-        return Fault(author, ModuleProblem(name, line, column, code, text))
+        named = {known: owner for known, owner in self._whose.items() if known in text}
+        if author is None and named:  # some messages name only the file
+            author = next(iter(named.values()))[0]
+        elsewhere = {
+            whose: ModuleProblem(module, _line_after(known, text), 0, code, _seen_by(whose, text, named))
+            for known, (whose, module) in named.items()
+            if whose != author
+        }
+        problem = ModuleProblem(name, line, column, code, _seen_by(author, text, named))
+        return Fault(author, problem, elsewhere=elsewhere)
+
+
+def _seen_by(author: Key | None, text: str, named: Mapping[str, tuple[Key, str]]) -> str:
+    """Return a message with the modules' names in place of their paths, those of other authors with the authors."""
+    for path, (whose, module) in named.items():
+        text = text.replace(path, module if whose == author else f"{whose} {module}")
+    return text
+
+
+def _line_after(path: str, text: str) -> int:
+    """Return the line that a message names after a path, 0 if none."""
+    found = re.search(rf"{re.escape(path)}:(\d+)", text)
+    return int(found[1]) if found else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,22 @@
 """`make soak`: a bridge with its OPA and webhook, tenants that change their objects, and a hostile tenant.
 
-While the hostile tenant works, a well-behaved one must get right answers in time. When all rest, OPA must equal the
-API server, and statuses a new computation. Figures are a table on standard output, progress is on standard error.
+While the hostile tenant works, and a proxy breaks the API server's responses to the bridge, a well-behaved tenant must
+get right answers in time. When all rest, OPA must equal the API server, and statuses a new computation. Figures are a
+table on standard output, progress is on standard error.
 """
 
 import argparse
 import asyncio
 import functools
+import itertools
 import random
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +35,12 @@ from hack.processes import HERE, BridgeProcess, highest_memory, slowdown_of
 from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE
 from hack.soak.tenants import ChangingTenants, Measured, WellBehaved
 from tests.controlplane.api import ApiError, ApiServer
+from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
 from tests.faults.comparing import differences
 from tests.integration.objects import apply_crd, crd
+from tests.integration.proxy import BROKEN_CHUNKS, Proxy
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP as CHANGING_GROUP
 from tests.properties.small_world import POLICY_KINDS, THING
@@ -45,6 +51,7 @@ VALUES = Path(__file__).parents[2] / "deploy" / "chart" / "values.yaml"
 P99 = {"status": 2.0, "admission": 1.0}  # seconds
 _IDLE_SHARE = 0.15  # of the time, before the hostile tenant comes
 _IDLE_MOST = 60.0  # seconds
+_BREAK = 20.0  # seconds between two breakages of the responses that the bridge reads
 _REPORT = 20.0  # seconds between two lines of progress
 _PATIENCE = 300.0  # seconds until admission decides, and until everything is equal at the end
 _HOSTILE_COLLECTIONS = (
@@ -83,8 +90,13 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
     webhook = free_port()
     url = f"https://127.0.0.1:{webhook}/admission"
     settings = {"BRIDGE_WEBHOOK_URL": url, "BRIDGE_WEBHOOK_DECISION": "", "BRIDGE_TYPES": THING}
-    async with running_cluster(folder / "control-plane") as plane, session_of(plane) as session:
-        options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
+    async with (
+        running_cluster(folder / "control-plane") as plane,
+        session_of(plane) as session,
+        _breaking_proxy(plane, random.Random(seed)) as proxy,
+    ):
+        kubeconfig = plane.write_kubeconfig(folder / "kubeconfig", plane.token, proxy.url)
+        options = ["--kubeconfig", str(kubeconfig), "--listen", "127.0.0.1:0"]
         options += ["--webhook-listen", f"127.0.0.1:{webhook}"]
         command = [sys.executable, "-m", "hack.soak.hostile", str(plane.kubeconfig), str(seed)]
         await _define(plane.api, url)
@@ -113,6 +125,31 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
             wrong += [line for line in bridge.errors() if "Traceback" in line or '"level": "critical"' in line]
             if wrong:
                 raise Failed("\n".join(wrong))
+
+
+@asynccontextmanager
+async def _breaking_proxy(plane: ControlPlane, chance: random.Random) -> AsyncIterator[Proxy]:
+    """Yield a proxy to the API server that now and then breaks a chunk of all open responses, or cuts them."""
+    trust = ssl.create_default_context(cadata=plane.certificate_authority.read_text())
+    async with Proxy(plane.url, trust) as proxy:
+
+        async def break_responses() -> None:
+            faults = [*BROKEN_CHUNKS.values(), b""]
+            for count in itertools.count(1):
+                await asyncio.sleep(_BREAK)
+                if fault := chance.choice(faults):
+                    proxy.write(fault)
+                else:
+                    proxy.cut()
+                if count % 10 == 0:
+                    progress(f"{count} times all responses of the API server to the bridge were broken or cut")
+
+        breaking = asyncio.create_task(break_responses())
+        try:
+            yield proxy
+        finally:
+            breaking.cancel()
+            await asyncio.gather(breaking, return_exceptions=True)
 
 
 async def _define(api: ApiServer, url: str) -> None:

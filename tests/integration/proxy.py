@@ -6,6 +6,10 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+# Bytes between two chunks of a response. The first is no chunk, the second has the length of no bytes that follow, the
+# third is no event of a watch.
+BROKEN_CHUNKS = {"no chunk": b"zz\r\n", "a false length": b"1\r\nabc\r\n", "no event": b"8\r\n{garble\n\r\n"}
+
 
 class Proxy:
     """Forwards to the host and port of `target`. `url` is its own address.
@@ -63,7 +67,7 @@ class Proxy:
 
     def cut(self) -> None:
         """Cut every connection; new ones work."""
-        for writer in self._open:
+        for writer in [*self._open]:
             writer.transport.abort()
 
     def freeze(self) -> None:
@@ -124,4 +128,6 @@ class Proxy:
         except OSError:
             pass
         finally:
+            self._open.discard(sink)
+            self._clients.discard(sink)
             sink.transport.abort()

@@ -26,7 +26,7 @@ from tests.integration.objects import (
     put_config_map,
     put_config_maps,
 )
-from tests.integration.proxy import Proxy
+from tests.integration.proxy import BROKEN_CHUNKS, Proxy
 from tests.integration.reading import Reader, names, reading, whole
 
 # A type of which no test makes objects, and that no test grants.
@@ -199,11 +199,7 @@ async def meddled(control_plane: ControlPlane, meddling: Proxy, tmp_path: Path) 
         yield connected
 
 
-# The first is no chunk, the second has the length of no bytes that follow, the third is no event.
-BROKEN = {"no chunk": b"zz\r\n", "a false length": b"1\r\nabc\r\n", "no event": b"8\r\n{garble\n\r\n"}
-
-
-@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("text", BROKEN_CHUNKS.values(), ids=BROKEN_CHUNKS)
 async def test_a_watch_with_broken_bytes_is_replaced_within_seconds(
     control_plane: ControlPlane, namespace: str, meddled: KubeClient, meddling: Proxy, text: bytes
 ) -> None:

@@ -140,6 +140,16 @@ async def test_who_breaks_others_stays_behind_and_they_do_not(bench: Bench) -> N
     assert await bench.opa.get("team/a/x") == 8
 
 
+async def test_conflict_of_two_modules_is_reported_at_the_line_of_the_younger_one(bench: Bench) -> None:
+    bench.put("a", "package shop.access\n\nallow if input.a\n\ndefault allow := false\n", created="2026-01-01")
+    await bench.until_active("a")
+    bench.put("b", "package shop.access\n\ndefault allow := false\n\nallow if input.b\n", created="2026-02-01")
+    file, line, code, message = await bench.refused("b")
+    assert (file, line, code) == ("m0.rego", 3, "rego_type_error")
+    assert "core/ConfigMap/policies/a m0.rego:5" in message
+    assert "core/ConfigMap/policies/b" not in message
+
+
 async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
