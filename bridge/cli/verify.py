@@ -186,6 +186,8 @@ def _field(row: Entry, *, wide: bool = False) -> str:
 def _expected(row: Entry) -> str:
     if row["field"] == "(policy)":
         return names_text(row["expected"]) if row["expected"] else "none"
+    if row["field"] == "(rule)":
+        return ", ".join(row["expected"]) or "-"
     text = "-" if row["expected"] is None else value_text(row["expected"])
     return f"{text} ({names_text(row['policies'])})" if row["policies"] else text
 
@@ -193,6 +195,8 @@ def _expected(row: Entry) -> str:
 def _actual(row: Entry) -> str:
     if row["field"] == "(policy)":
         return names_text(row["actual"]) if row["actual"] else "none"
+    if row["field"] == "(rule)":
+        return ", ".join(row["actual"]) or "-"
     return "-" if row["actual"] is None else value_text(row["actual"])
 
 

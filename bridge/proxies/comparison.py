@@ -80,7 +80,10 @@ class Facts:
         for target in targets:
             for fact in self.by_target.get(target, ()):
                 number = families.setdefault(msgspec.json.encode(self._family(fact)), len(families))
-                found.setdefault(target, []).append({"proxy": fact["proxy"], "via": self._via(fact), "family": number})
+                entry = {"proxy": fact["proxy"], "via": self._via(fact), "family": number}
+                if "match" in fact:
+                    entry |= {"match": fact["match"], "late": fact["late"], "hosts": self._hosts(fact)}
+                found.setdefault(target, []).append(entry)
         return {"found": found, "families": [msgspec.Raw(one) for one in families]}
 
     def _referred(self, fact: Entry, keys: Iterable[str]) -> Iterator[Entry]:
@@ -94,6 +97,10 @@ class Facts:
         )
         return via
 
+    def _hosts(self, fact: Entry) -> list[str]:
+        """Return the hostnames of the virtual host in which a fact is."""
+        return [host for one in self._referred(fact, fact.get("within", ())) for host in one.get("hosts", ())]
+
     def _is_there(self, proxy: str, key: str) -> bool:
         """Return whether facts have a key: as many as have the key among which they are, so that none lacks it."""
         found = self.by_key.get((proxy, key), ())
@@ -103,11 +110,14 @@ class Facts:
 
     def _family(self, fact: Entry) -> Entry:
         refers = fact.get("refers", ())
-        values = [one["values"] for one in (fact, *self._referred(fact, refers)) if one.get("values")]
+        referred = [*self._referred(fact, refers)]
+        values = [one["values"] for one in (fact, *referred) if one.get("values")]
         has_listeners = "listeners" in self.proxies[fact["proxy"]]["sections"]
         lost = "missing" if has_listeners else "unknown"
         return {
-            "names": fact.get("names", {}),
+            "names": [one["names"] for one in (fact, *referred) if one.get("names")],
+            "beside": sorted({node for one in (fact, *referred) for node in one.get("beside", ())}),
+            "serving": "there" if all(self._is_there(fact["proxy"], key) for key in fact.get("needs", ())) else lost,
             "values": values if fact.get("values") else [{}, *values],
             "lacks": any((fact["proxy"], key) not in self.by_key for key in refers),
             "requires": {
@@ -120,7 +130,7 @@ class Facts:
             "updated": min(
                 (
                     one["updated"]
-                    for one in self._referred(fact, (*fact.get("within", ()), *refers))
+                    for one in (*self._referred(fact, fact.get("within", ())), *referred)
                     if one.get("updated")
                 ),
                 default="",

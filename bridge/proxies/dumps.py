@@ -6,6 +6,7 @@ secrets are left out here; nothing else decides what a part means.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO
 
 import ijson
+import msgspec
 
 PART_LIMIT = 200_000  # values of one part: a route or a listener with more is not read
 
@@ -24,13 +26,22 @@ _LISTS = {
     "staticListeners": "listener",
     "dynamicActiveClusters": "cluster",
     "staticClusters": "cluster",
+    "ecdsFilters": "filter",
 }
-_SECTIONS = {"RoutesConfigDump": "routes", "ListenersConfigDump": "listeners", "ClustersConfigDump": "clusters"}
-_SECTION_OF = {"routes": "routes", "listener": "listeners", "cluster": "clusters"}
-_INNER = {"routes": "routeConfig", "listener": "listener", "cluster": "cluster"}
+_SECTIONS = {
+    "RoutesConfigDump": "routes",
+    "ListenersConfigDump": "listeners",
+    "ClustersConfigDump": "clusters",
+    "EcdsConfigDump": "filters",
+}
+_SECTION_OF = {"routes": "routes", "listener": "listeners", "cluster": "clusters", "filter": "filters"}
+_INNER = {"routes": "routeConfig", "listener": "listener", "cluster": "cluster", "filter": "ecdsFilter"}
+# All that is read of a bootstrap: the node, without its environment.
+_INSIDE = {("bootstrap", "node"): "node", ("node", "metadata"): "nodeMetadata", ("nodeMetadata", "LABELS"): "build"}
+_READ_OF = {"bootstrap": {"node"}, "node": {"id", "metadata"}, "nodeMetadata": {"NAMESPACE", "LABELS", "ISTIO_VERSION"}}
 # Maps whose keys are names that users choose, not fields.
 _MAPS = {"providers", "requirementMap", "filterMetadata", "typedFilterMetadata", "typedPerFilterConfig"}
-_AS_WRITTEN = {"filterMetadata", "jsonFormat"}  # everything below has names that users choose
+_AS_WRITTEN = {"filterMetadata", "jsonFormat", "LABELS"}  # everything below has names that users choose
 _SECRET = {
     *(
         "password",
@@ -53,7 +64,11 @@ class DumpError(Exception):
 
 @dataclass(slots=True)
 class Part:
-    """One route, virtual host, configuration of routes, listener or cluster of one proxy."""
+    """One route, virtual host, configuration of routes, listener, cluster, filter or node of one proxy.
+
+    A route is `late` if an earlier one of its virtual host has an equal match or takes all requests, as Envoy takes the
+    first.
+    """
 
     proxy: str
     type: str
@@ -61,12 +76,20 @@ class Part:
     route_config: str = ""
     virtual_host: str = ""
     updated: str = ""
+    late: bool = False
 
     def document(self) -> dict[str, Any]:
         """Return the part as `proxy_facts` takes it."""
-        found = {"proxy": self.proxy, "type": self.type, "config": self.config, "updated": self.updated}
+        found: dict[str, Any] = {
+            "proxy": self.proxy,
+            "type": self.type,
+            "config": self.config,
+            "updated": self.updated,
+        }
         if self.route_config:
             found |= {"routeConfig": self.route_config, "virtualHost": self.virtual_host}
+        if self.late:
+            found["late"] = True
         return found
 
 
@@ -120,14 +143,30 @@ def _cut(name: str, error: Exception) -> str:
     return f"{name} is not JSON ({text}): give Envoy's /config_dump, or use -o json"
 
 
-def _role_inside(above: _Frame) -> str:
+def _is_kept(frame: _Frame) -> bool:
+    """Return whether the value at a frame's key is read."""
+    if frame.role in _READ_OF:
+        return frame.key in _READ_OF[frame.role]
+    return frame.key not in _SECRET and not (frame.key == "inlineString" and frame.role != "code")
+
+
+def _role_inside(above: _Frame, is_map: bool) -> str:
     """Return the role of a map or a list in a part."""
+    if above.role in _READ_OF:
+        return _INSIDE.get((above.role, above.key), "skip") if is_map else "skip"
     if isinstance(above.value, dict):
         if above.key in _SECRET or above.key == "virtualHosts":
             return "skip"
         if above.key in _CODE:
             return "code"
     return "build"
+
+
+def _digest(match: Any) -> bytes:
+    return hashlib.blake2b(msgspec.json.encode(match, order="deterministic"), digest_size=16).digest()
+
+
+_ALL = _digest({"prefix": "/"})
 
 
 class _Frame:
@@ -151,6 +190,7 @@ class _Reader:
     - `walk`: outside of parts; nothing is kept but names.
     - `list:T`: a list whose entries are parts of type T, each in a map with its state.
     - `entry:T`, `routeConfig`, `virtualHosts`, `virtualHost`, `routeList`, `route`: within a part.
+    - `bootstrap`, `node`, `nodeMetadata`: within the bootstrap, of which only the node is read.
     - `build`: a value of a part.
     - `skip`: left out.
     """
@@ -163,6 +203,7 @@ class _Reader:
         self.proxy = dump.name
         self.route_config = ""
         self.virtual_host = ""
+        self.matches: set[bytes] = set()  # of the virtual host's routes, as digests
 
     def take(self, event: str, value: Any) -> None:
         """Take the next event of the parser."""
@@ -188,7 +229,7 @@ class _Reader:
             return
         if isinstance(frame.value, list):
             frame.value.append(value)
-        elif frame.key not in _SECRET and not (frame.key == "inlineString" and frame.role != "code"):
+        elif _is_kept(frame):
             frame.value[frame.key] = value
         self._count()
         if frame.key == "name":
@@ -224,7 +265,7 @@ class _Reader:
             case "plain", _, _:
                 self.size = 0
                 return "bare" if is_map else "skip"
-            case ("list:routes" | "list:listener" | "list:cluster") as role, _, _:
+            case ("list:routes" | "list:listener" | "list:cluster" | "list:filter") as role, _, _:
                 self.size = 0
                 return f"entry:{role.partition(':')[2]}" if is_map else "skip"
             case "entry:routes", "routeConfig", "map":
@@ -234,18 +275,22 @@ class _Reader:
                 return "virtualHosts"
             case "virtualHosts", _, _:
                 self.size, self.virtual_host = 0, ""
+                self.matches.clear()
                 return "virtualHost" if is_map else "skip"
             case "virtualHost", "routes", "list":
                 return "routeList"
             case "routeList", _, _:
                 self.size = 0
                 return "route" if is_map else "skip"
-        return _role_inside(above)
+        return _role_inside(above, is_map)
 
     def _role_outside(self, above: _Frame, is_map: bool) -> str:
         if not is_map and (part := _LISTS.get(above.key)):
             self.dump.sections.setdefault(self.proxy, set()).add(_SECTION_OF[part])
             return f"list:{part}"
+        if is_map and above.key == "bootstrap":
+            self.size = 0
+            return "bootstrap"
         if is_map and self._names_proxy(above):
             self.proxy = f"{self.dump.name} {self._path(above)}"
         return "walk"
@@ -261,15 +306,20 @@ class _Reader:
     def _close(self) -> None:
         frame = self.frames.pop()
         match frame.role:
-            case "skip" | "walk" | "list:routes" | "list:listener" | "list:cluster" | "virtualHosts" | "routeList":
-                return
-            case "plain":
+            case "skip" | "walk" | "plain" | "virtualHosts" | "routeList":
                 return
             case "route":
-                self.ready.append(Part(self.proxy, "route", frame.value, self.route_config, self.virtual_host))
+                late = self._is_late(frame.value)
+                self.ready.append(
+                    Part(self.proxy, "route", frame.value, self.route_config, self.virtual_host, late=late)
+                )
+            case "bootstrap":
+                self.ready.append(Part(self.proxy, "bootstrap", frame.value))
             case "virtualHost":
                 self.ready.append(Part(self.proxy, "virtualHost", frame.value, self.route_config, self.virtual_host))
-            case "entry:routes" | "entry:listener" | "entry:cluster":
+            case "list:routes" | "list:listener" | "list:cluster" | "list:filter":
+                return
+            case "entry:routes" | "entry:listener" | "entry:cluster" | "entry:filter":
                 self._end_entry(frame.role.partition(":")[2], frame.value)
             case "bare":
                 self._end_bare(frame.value)
@@ -281,6 +331,12 @@ class _Reader:
                     else:
                         above.value[above.key] = frame.value
                 self._count()
+
+    def _is_late(self, route: dict[str, Any]) -> bool:
+        match = _digest(route.get("match"))
+        late = match in self.matches or _ALL in self.matches
+        self.matches.add(match)
+        return late
 
     def _end_entry(self, kind: str, entry: dict[str, Any]) -> None:
         state = entry.get("activeState", entry)

@@ -50,6 +50,11 @@ class Proxy:
         manager["http_filters"] = [one for one in manager["http_filters"] if one["name"] != name]
         self.dump["configs"][1]["dynamic_listeners"].append({"name": "other", "active_state": {"listener": other}})
 
+    def warm(self) -> None:
+        """Make the listener one that the proxy does not use yet."""
+        [entry] = self.dump["configs"][1]["dynamic_listeners"]
+        entry["warming_state"] = entry.pop("active_state")
+
     def states(self, *arguments: str, kind: str = "BackendTrafficPolicy") -> States:
         """Return the states of the fields of a kind at the rule checkout."""
         rows = self.rows("--all", *arguments)
@@ -187,6 +192,153 @@ def test_changed_proxy_is_not_verified(proxy: Proxy, change: _Change, field: str
     proxy.routes["last_updated"] = ""
     change(proxy)
     assert proxy.states().get(field) == state
+
+
+def _second_chain_without(proxy: Proxy, name: str) -> None:
+    """Add a filter chain with the same routes to the listener, that lacks a filter which the first one has twice."""
+    other = copy.deepcopy(proxy.listener["default_filter_chain"])
+    manager = other["filters"][0]["typed_config"]
+    manager["http_filters"] = [one for one in manager["http_filters"] if one["name"] != name]
+    proxy.listener["filter_chains"] = [other]
+    filters = proxy.manager["http_filters"]
+    filters += [copy.deepcopy(one) | {"is_optional": True} for one in filters if one["name"] == name]
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "state"),
+    [
+        # One of two connection managers of a listener lacks a filter that the other one has twice.
+        (lambda proxy: _second_chain_without(proxy, _LIMIT), "/rateLimit/local/rules", "missing in the proxy"),
+        # The listener takes other routes, of the same name in another listener.
+        (
+            lambda proxy: proxy.manager["rds"].update(route_config_name="shop/other/http"),
+            "/timeout/http/requestTimeout",
+            "missing in the proxy",
+        ),
+        # Runtime settings can turn it off.
+        (
+            lambda proxy: _config(proxy, _LIMIT)["filter_enforced"].update(runtime_key="limits"),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        # Each connection has its own limit, or all proxies share one.
+        (
+            lambda proxy: _config(proxy, _LIMIT).update(local_rate_limit_per_downstream_connection=True),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        (
+            lambda proxy: _config(proxy, _LIMIT).update(local_cluster_rate_limit={}),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        # The filter of one cluster of a split takes precedence over the route's.
+        (
+            lambda proxy: proxy.route("checkout")["route"].update(
+                weighted_clusters={"clusters": [_half("one"), _half("two", {_LIMIT: {"disabled": True}})]}
+            ),
+            "/rateLimit/local",
+            "missing in the proxy",
+        ),
+        # The proxy does not use a listener that is warming.
+        (lambda proxy: proxy.warm(), "/rateLimit/local/rules", "missing in the proxy"),
+    ],
+)
+def test_configuration_without_effect_is_not_verified(proxy: Proxy, change: _Change, field: str, state: str) -> None:
+    proxy.routes["last_updated"] = ""
+    change(proxy)
+    assert proxy.states().get(field) == state
+
+
+def _half(name: str, filters: Object | None = None) -> Object:
+    return {"name": name, "weight": 50, "typed_per_filter_config": filters or {}}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"filter_enabled": {"default_value": {"numerator": 0}}},
+        {"shadow_enabled": {"default_value": {"numerator": 100}}},
+        {"allow_origin_string_match": [{"exact": "https://shop.example.com", "ignore_case": True}]},
+    ],
+)
+def test_cors_that_is_not_for_all_requests_is_not_verified(proxy: Proxy, change: Object) -> None:
+    _config(proxy, "envoy.filters.http.cors").update(change)
+    assert proxy.states(kind="SecurityPolicy")["/cors/allowOrigins"] != "verified"
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "message"),
+    [
+        (
+            lambda proxy: proxy.host.update(domains=["other.example.com"]),
+            "missing in the proxy",
+            "the proxy does not serve shop.example.com/checkout/*",
+        ),
+        (
+            lambda proxy: proxy.host.update(domains=["*", "shop.example.com"]),
+            "differs",
+            "the proxy also serves */checkout/*",
+        ),
+        (
+            lambda proxy: proxy.route("checkout").update(match={"path_separated_prefix": "/pay"}),
+            "missing in the proxy",
+            "the proxy does not serve shop.example.com/checkout/*",
+        ),
+        (
+            lambda proxy: proxy.route("checkout")["match"].update(
+                headers=[{"name": "X-User", "string_match": {"exact": "a"}}]
+            ),
+            "missing in the proxy",
+            "the proxy does not serve shop.example.com/checkout/*",
+        ),
+        (
+            lambda proxy: proxy.route("checkout")["match"].update(runtime_fraction={"default_value": {"numerator": 0}}),
+            "cannot be read",
+            "the rules do not know how the proxy matches requests of this rule",
+        ),
+        # Envoy takes the first route that matches.
+        (
+            lambda proxy: proxy.host["routes"].insert(0, {"match": {"prefix": "/"}, "route": {"cluster": "x"}}),
+            "cannot be read",
+            "an earlier route of the proxy takes shop.example.com/checkout/*",
+        ),
+        (
+            lambda proxy: proxy.host["routes"].insert(
+                0, {"match": {"path_separated_prefix": "/checkout"}, "direct_response": {"status": 200}}
+            ),
+            "cannot be read",
+            "an earlier route of the proxy takes shop.example.com/checkout/*",
+        ),
+    ],
+)
+def test_rule_that_gets_other_requests_is_not_verified(proxy: Proxy, change: _Change, state: str, message: str) -> None:
+    assert _rule_row(proxy)["state"] == "verified"
+    change(proxy)
+    row = _rule_row(proxy)
+    assert (row["state"], row["message"][: len(message)]) == (state, message)
+
+
+def _rule_row(proxy: Proxy) -> Object:
+    [row] = [row for row in proxy.rows("--all") if row["field"] == "(rule)" and row["target"].endswith(_CHECKOUT)]
+    return row
+
+
+def test_each_match_of_a_rule_is_compared(proxy: Proxy, tmp_path: Path) -> None:
+    objects = (FOLDER / "objects.yaml").read_text()
+    two = "matches: [{path: {type: PathPrefix, value: /checkout/}}, {path: {value: /pay, type: Exact}, method: POST}]"
+    manifests = tmp_path / "objects.yaml"
+    manifests.write_text(objects.replace("matches: [{path: {type: PathPrefix, value: /checkout}}]", two))
+    second = copy.deepcopy(proxy.route("checkout")) | {
+        "match": {"path": "/pay", "headers": [{"name": ":method", "string_match": {"exact": "POST"}}]},
+        "name": "httproute/shop/cart/rule/1/match/1/shop_example_com",
+    }
+    for routes, state in (([], "missing in the proxy"), ([second], "verified")):
+        proxy.host["routes"] += routes
+        proxy.file.write_text(json.dumps(proxy.dump))
+        done = proxy.pbctl("verify", "--config-dump", proxy.file, "--manifests", manifests, "--all", "-o", "json")
+        rows = [row for row in json.loads(done.stdout)["rows"] if row["field"] == "(rule)"]
+        assert [row["state"] for row in rows if row["target"].endswith(_CHECKOUT)] == [state]
 
 
 def test_dump_without_routes_proves_nothing_about_rules(proxy: Proxy) -> None:

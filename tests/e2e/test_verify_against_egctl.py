@@ -120,8 +120,9 @@ def _is_shared(row: Object, rows: list[Object]) -> bool:
 
 
 def _is_same_cluster(one: Object, other: Object) -> bool:
-    same = one["target"] == other["target"] and one["path"][1] == other["path"][1]
-    return bool(same) and str(one["field"]).startswith(_CONNECTIONS)
+    if one["target"] != other["target"] or not str(one["field"]).startswith(_CONNECTIONS):
+        return False
+    return bool(one["path"][1] == other["path"][1])
 
 
 class Changed:

@@ -6,6 +6,7 @@
 package bridge.proxies.envoy_gateway
 
 import data.bridge.lib.keys
+import data.bridge.proxies.envoy
 
 _btp := "gateway.envoyproxy.io/BackendTrafficPolicy"
 _sp := "gateway.envoyproxy.io/SecurityPolicy"
@@ -129,6 +130,7 @@ facts contains {
 	"target": node,
 	"via": node,
 	"covers": keys.object_of(node),
+	"hosts": [host | some domain in object.get(resource.config, "domains", []); host := lower(trim_suffix(domain, ":*"))],
 	"refers": [_manager_key(resource.routeConfig)],
 } if {
 	some resource in input.resources
@@ -154,6 +156,9 @@ facts contains {
 	"name": route.name,
 	"target": node,
 	"within": [_vhost_key(resource), _routes_key(resource.routeConfig)],
+	"needs": [_manager_key(resource.routeConfig)],
+	"match": envoy.match(object.get(route, "match", {})),
+	"late": object.get(resource, "late", false),
 	"refers": array.flatten([
 		_clusters(route),
 		[_filter_key(resource.routeConfig, name) | some name in filters.names],
@@ -172,7 +177,8 @@ facts contains {
 	resource.type == "route"
 	route := resource.config
 	some node in _nodes(route)
-	filters := _of_filters(object.get(route, "typedPerFilterConfig", {}))
+	some configs in _filter_configs(route)
+	filters := _of_filters(configs)
 }
 
 # What the filters of a route say, a function of their configuration only, which many routes share.
@@ -184,16 +190,28 @@ _of_filters(configs) := {
 	"values": {
 		_btp: object.union_n([_present_parts(filters, _btp), _of_local_limit(filters), _of_limits(filters)]),
 		_sp: object.union_n([_present_parts(filters, _sp), _of_cors(filters), _of_authorization(filters)]),
-		_eep: object.union(_present_parts(filters, _eep), {"/lua": []}), # their code is in the listener's filters
+		_eep: object.union(_present_parts(filters, _eep), {"/lua": _of_lua(filters)}),
 	},
 } if {
 	active := {name: config | some name, config in configs; not config.disabled}
 	filters := _by_type(active)
 }
 
-_clusters(route) := [_cluster_key(route.route.cluster)] if {
+# The filters of a route. Those of a cluster in a split take precedence there.
+_filter_configs(route) := {object.union(own, object.get(one, "typedPerFilterConfig", {})) | some one in split} | {own | count(split) == 0} if {
+	own := object.get(route, "typedPerFilterConfig", {})
+	split := object.get(route, ["route", "weightedClusters", "clusters"], [])
+}
+
+# Routes of high priority have limits of their own, which no policy sets.
+_clusters(route) := ["clusters of high priority"] if {
+	route.route.priority == "HIGH"
+} else := [_cluster_key(route.route.cluster)] if {
 	route.route.cluster
 } else := [_cluster_key(one.name) | some one in route.route.weightedClusters.clusters]
+
+# The code is in the listener's filters; a route that has its own replaces it.
+_of_lua(filters) := [{"type": "Route"} | some one in filters.lua; count(object.keys(one.config) - {"@type", "config"}) > 0]
 
 # Filters by their types, `ext_authz` of `envoy.filters.http.ext_authz/securitypolicy/shop/checks`.
 _by_type(active) := {type: [{"name": name, "config": config} | some name, config in active; _type(name) == type] |
@@ -270,14 +288,21 @@ _of_local_limit(filters) := {"/rateLimit/local/rules": null} if {
 	not filters.local_ratelimit
 } else := {"/rateLimit/local/rules": [{"limit": limit} | some bucket in _buckets(config); limit := _limit(bucket)]} if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.local_ratelimit]
+	object.keys(config) - _limiting == set()
 	every part in ["filterEnabled", "filterEnforced"] {
-		config[part].defaultValue.numerator == 100
-		object.get(config[part].defaultValue, "denominator", "HUNDRED") == "HUNDRED"
+		envoy.is_always(config[part])
 	}
 	every bucket in _buckets(config) {
 		_limit(bucket)
 	}
 } else := {"/rateLimit/local/rules": null}
+
+# The settings of the filter with which its buckets are those of a route in one proxy.
+_limiting := {
+	"@type", "statPrefix", "status", "tokenBucket", "filterEnabled", "filterEnforced", "descriptors", "rateLimits",
+	"enableXRatelimitHeaders", "alwaysConsumeDefaultTokenBucket", "maxDynamicDescriptors", "responseHeadersToAdd",
+	"rateLimitedAsResourceExhausted", "stage", "vhRateLimits",
+}
 
 # Without a limit for all requests, the filter has a bucket that no request empties.
 _buckets(config) := [bucket |
@@ -311,10 +336,11 @@ _seconds(text) := sprintf("%vs", [text]) if text != null
 
 # Envoy Gateway writes `*` as `.*`, and quotes the rest.
 _origin(one) := one.exact if {
-	one.exact
+	object.keys(one) == {"exact"}
 } else := text if {
 	text := replace(replace(one.safeRegex.regex, `\.`, "."), ".*", "*")
 	replace(replace(text, ".", `\.`), "*", ".*") == one.safeRegex.regex
+	object.keys(one) == {"safeRegex"}
 } else := one
 
 _of_authorization(filters) := {
@@ -336,37 +362,38 @@ facts contains {
 	"key": _filter_key(_routes_of(manager), filter.name),
 	"among": _manager_key(_routes_of(manager)),
 	"name": resource.config.name,
-	"values": _of_filter(filter),
+	"place": place,
+	"values": _of_filter(manager, filter),
 } if {
 	some resource in input.resources
 	resource.type == "listener"
-	some [_, manager] in _managers(resource.config)
+	some [place, _, manager] in envoy.managers(resource.config)
 	some filter in manager.httpFilters
+	filter.typedConfig
 	_listener(_routes_of(manager))
 }
 
-_of_filter(filter) := {_sp: {
+_of_filter(manager, filter) := {_sp: {
 	"/extAuth/failOpen": object.get(filter.typedConfig, "failureModeAllow", false),
 	"/extAuth/http/path": object.get(filter.typedConfig, ["httpService", "pathPrefix"], null),
 }} if {
 	_type(filter.name) == "ext_authz"
+	not filter.typedConfig.filterEnabled # the fraction of requests that it is for
+	not filter.typedConfig.filterEnabledMetadata
 } else := {_eep: {"/lua": [{"type": "Inline", "inline": code}]}} if {
 	_type(filter.name) == "lua"
 	code := filter.typedConfig.defaultSourceCode.inlineString
+	_is_in_order(manager, filter.name)
 } else := {}
 
+# The code of one policy runs in the order of its places, the last part of a filter's name.
+_is_in_order(manager, name) if {
+	names := [one.name | some one in manager.httpFilters; startswith(one.name, concat("/", array.slice(split(name, "/"), 0, 5)))]
+	places := [to_number(parts[count(parts) - 1]) | some one in names; parts := split(one, "/")]
+	places == sort(places)
+}
+
 _routes_of(manager) := object.get(manager, ["rds", "routeConfigName"], object.get(manager, ["routeConfig", "name"], ""))
-
-_chains(listener) := array.concat(
-	object.get(listener, "filterChains", []),
-	[listener.defaultFilterChain | listener.defaultFilterChain],
-)
-
-_managers(listener) := [[chain, filter.typedConfig] |
-	some chain in _chains(listener)
-	some filter in chain.filters
-	endswith(filter.typedConfig["@type"], ".HttpConnectionManager")
-]
 
 # Connection managers, by the name of their routes. Listeners for HTTP at one port share one.
 facts contains {
@@ -374,13 +401,14 @@ facts contains {
 	"proxy": resource.proxy,
 	"key": _manager_key(_routes_of(manager)),
 	"name": resource.config.name,
+	"place": place,
 	"updated": object.get(resource, "updated", ""),
 	"values": {_ctp: object.union_n([_of_manager(manager), _of_listener(listener, chain), _of_tls(chain)])},
 } if {
 	some resource in input.resources
 	resource.type == "listener"
 	listener := resource.config
-	some [chain, manager] in _managers(listener)
+	some [place, chain, manager] in envoy.managers(listener)
 	_listener(_routes_of(manager))
 }
 
@@ -393,7 +421,7 @@ facts contains {
 } if {
 	some resource in input.resources
 	resource.type == "listener"
-	some [_, manager] in _managers(resource.config)
+	some [_, _, manager] in envoy.managers(resource.config)
 	node := _listener(_routes_of(manager))
 }
 
@@ -418,8 +446,12 @@ _of_tls(chain) := {
 	"/tls/ciphers": object.get(context, ["tlsParams", "cipherSuites"], null),
 	"/tls/alpnProtocols": object.get(context, "alpnProtocols", null),
 } if {
-	context := chain.transportSocket.typedConfig.commonTlsContext
+	context := _tls_context(chain.transportSocket.typedConfig)
 } else := {}
+
+_tls_context(socket) := socket.commonTlsContext
+
+_tls_context(quic) := quic.downstreamTlsContext.commonTlsContext
 
 _tls_versions := {"TLS_AUTO": "Auto", "TLSv1_0": "1.0", "TLSv1_1": "1.1", "TLSv1_2": "1.2", "TLSv1_3": "1.3"}
 
@@ -462,7 +494,7 @@ facts contains {
 } if {
 	some resource in input.resources
 	resource.type == "listener"
-	some [_, manager] in _managers(resource.config)
+	some [_, _, manager] in envoy.managers(resource.config)
 	some filter in manager.httpFilters
 	some name, requirement in filter.typedConfig.requirementMap
 	_listener(_routes_of(manager))

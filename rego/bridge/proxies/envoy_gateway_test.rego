@@ -44,7 +44,7 @@ _filter_values(kind, name, config) := _route_fact({"typedPerFilterConfig": {name
 
 test_virtual_host_is_a_target_that_refers_to_the_manager_of_its_routes if {
 	metadata := _own({"resources": [{"kind": "Gateway", "namespace": "infra", "name": "public", "sectionName": "http"}]})
-	host := object.union(_part("virtualHost", {"name": _host, "metadata": metadata}), {"routeConfig": _routes, "virtualHost": _host})
+	host := object.union(_part("virtualHost", {"name": _host, "domains": ["Shop.example.com", "*:*"], "metadata": metadata}), {"routeConfig": _routes, "virtualHost": _host})
 	_facts([host]) == {{
 		"vendor": "Envoy Gateway",
 		"proxy": "edge",
@@ -52,6 +52,7 @@ test_virtual_host_is_a_target_that_refers_to_the_manager_of_its_routes if {
 		"target": testing.listener_http,
 		"via": testing.listener_http,
 		"covers": "gateway.networking.k8s.io/Gateway/infra/public",
+		"hosts": ["shop.example.com", "*"],
 		"refers": ["connection manager infra/public/http"],
 	}}
 }

@@ -2,12 +2,17 @@ package bridge.proxies
 
 import data.bridge.hierarchy
 import data.bridge.proxies.envoy_gateway
+import data.bridge.proxies.istio
 
 described contains envoy_gateway.vendor
+
+described contains istio.vendor
 
 described contains about if about := data.bridge.extensions.proxies[_].vendor
 
 _read contains fact if some fact in envoy_gateway.facts
+
+_read contains fact if some fact in istio.facts
 
 _read contains fact if some fact in data.bridge.extensions.proxies[_].facts
 

@@ -11,6 +11,7 @@ import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.merge
 import data.bridge.queries
 import data.bridge.scopes as acting
 
@@ -33,7 +34,7 @@ comparison := {
 			some at in _verdicts
 			some row in at.found[listed]
 		],
-		_unexpected,
+		array.concat(_unexpected, [row | some row in rule_rows; _is_listed(row)]),
 	),
 	"counts": {state: number |
 		some state in {state | some counts in all_counts; some state, _ in counts}
@@ -42,7 +43,18 @@ comparison := {
 	"differences": _differences,
 } if {
 	listed := _listed
-	all_counts := array.concat([at.found.counts | some at in _verdicts], [{"differs": 1} | some _ in _unexpected])
+	all_counts := array.flatten([
+		[at.found.counts | some at in _verdicts],
+		[{"differs": 1} | some _ in _unexpected],
+		[{row.state: 1} | some row in rule_rows],
+	])
+}
+
+_is_listed(_) if input.everything
+
+_is_listed(row) if {
+	not input.everything
+	_is_open(row.state)
 }
 
 _listed := "all" if {
@@ -76,12 +88,12 @@ _found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no r
 } else := _verdict_alone("cannot be read", sprintf("the rules for %s do not read targets of this kind", [_vendor(proxy, kind)]), _policies(entry)) if {
 	proxy != ""
 	not keys.type_of(node) in _vendors[_vendor(proxy, kind)].targets
-} else := _verdict_alone("cannot be read", sprintf("the dump has no %s", [_section(node)]), _policies(entry)) if {
-	proxy != ""
-	not _section(node) in input.proxies[proxy].sections
 } else := _verdict(_vendor(proxy, kind), kind, families, entry.spec, entry.origins, entry.policies, object.get(entry, "incomplete", [])) if {
 	families := {one.family | some one in input.found[node]; one.proxy == proxy; one.via in entry.path}
 	count(families) > 0
+} else := _verdict_alone("cannot be read", sprintf("the dump has no %s", [_section(node)]), _policies(entry)) if {
+	proxy != ""
+	not _section(node) in input.proxies[proxy].sections
 } else := _verdict_alone("cannot be read", "the dump does not state the listener of this target", _policies(entry)) if {
 	some one in input.found[node]
 	one.proxy == proxy
@@ -120,39 +132,69 @@ _verdict(vendor, kind, families, spec, origins, policies, incomplete) := {
 	"counts": {state: count([1 | some row in rows; row.state == state]) | some state in {row.state | some row in rows}},
 } if {
 	entry := {"spec": spec, "origins": origins, "policies": policies}
-	readable := {pointer: about | some pointer, about in _vendors[vendor].fields[kind]; engine.has_value(entry, pointer)}
+	found := array.concat(_name_rows(kind, entry, families), [row | some part in _parts_of(vendor, kind, entry); some row in _rows_of(vendor, kind, part, families)])
+	rows := [_final(row, families, incomplete) | some row in found]
+}
+
+# The parts of an effective policy that are compared with the proxy, `{subject, entry, fields}`. Where every policy
+# applies, each is a part, with the values that the proxy has of it, and fields that the proxy has of all together are one.
+_parts_of(vendor, kind, entry) := [{"subject": kind, "entry": entry, "fields": _vendors[vendor].fields[kind]}] if {
+	not kinds.is_additive(kind)
+} else := array.concat(
+	[{"subject": policy, "entry": part, "fields": fields} |
+		some place, spec in entry.spec
+		policy := merge.as_list(entry.origins[sprintf("/%d", [place])])[0]
+		part := {"spec": spec, "origins": {"": policy}, "policies": [one | some one in entry.policies; one.policy == policy]}
+		fields := {pointer: about | some pointer, about in _vendors[vendor].fields[kind]; not about.together}
+	],
+	[{"subject": kind, "entry": {"spec": spec, "origins": {"": _policies(entry)}, "policies": entry.policies}, "fields": fields} |
+		fields := {pointer: about | some pointer, about in _vendors[vendor].fields[kind]; about.together}
+		count(fields) > 0
+		spec := {name: items |
+			some pointer, _ in fields
+			name := trim_prefix(pointer, "/")
+			items := [item | some spec in entry.spec; some item in spec[name]]
+		}
+	],
+)
+
+_rows_of(vendor, kind, part, families) := array.concat(
+	[_field_row(part.entry, pointer, about, states[pointer]) |
+		some pointer, about in readable
+		not _is_silent(about, states[pointer])
+	],
+	[_unread_row(vendor, kind, leaf) |
+		some leaf in engine.leaves_at(part.entry, "")
+		not _is_read(vendor, kind, leaf.path)
+		not _is_below(leaf.path, absent)
+	],
+) if {
+	readable := {pointer: about | some pointer, about in part.fields; _is_readable(part.entry, pointer, about)}
 	states := {pointer: _worst({state |
 		some number in families
-		state := _state(entry, input.families[number], kind, pointer, about)
+		state := _state(part.entry, input.families[number], part.subject, pointer, about)
 	}) |
 		some pointer, about in readable
 	}
 	absent := {pointer | some pointer, about in readable; about.form == "Present"; states[pointer].state == "missing in the proxy"}
-	rows := [_final(row, families, incomplete) |
-		some row in array.flatten([
-			_name_rows(kind, entry, families),
-			[_field_row(entry, pointer, states[pointer]) |
-				some pointer, about in readable
-				not _is_silent(about, states[pointer])
-			],
-			[_unread_row(vendor, kind, leaf) |
-				some leaf in engine.leaves_at(entry, "")
-				not _is_read(vendor, kind, leaf.path)
-				not _is_below(leaf.path, absent)
-			],
-		])
-	]
 }
+
+# A field without a value has its default, which the proxy states too.
+_is_readable(entry, pointer, _) if engine.has_value(entry, pointer)
+
+_is_readable(_, _, about) if about["default"]
+
+_expected(entry, pointer, about) := engine.values_at(entry, pointer)[0].value if {
+	engine.has_value(entry, pointer)
+} else := about["default"]
 
 # That a filter is there proves nothing about its fields.
 _is_silent({"form": "Present"}, state) if state.state != "missing in the proxy"
 
-_field_row(entry, pointer, state) := _row(object.union(
-	{"field": pointer, "expected": found.value, "policies": found.policies},
+_field_row(entry, pointer, about, state) := _row(object.union(
+	{"field": pointer, "expected": _expected(entry, pointer, about), "policies": engine.owners_at(entry.origins, "", pointer)},
 	state,
-)) if {
-	found := engine.values_at(entry, pointer)[0]
-}
+))
 
 # The policies that a proxy names for a target. Of policies that merge, the most specific one is named; of policies that
 # all apply, each is.
@@ -161,41 +203,53 @@ _name_rows(kind, entry, families) := [_row({
 	"expected": _policies(entry),
 	"actual": sort(union(named)),
 	"policies": _policies(entry),
-	"state": _named_state(kind, _policies(entry), named),
+	"state": _named_state(kind, _policies(entry), named, beside),
 })] if {
-	named := {names | some number in families; list := input.families[number].names[kind]; names := {one | some one in list}}
+	beside := {policy | some number in families; some policy in _beside(kind, input.families[number].beside)}
+	named := {names | some number in families; some group in input.families[number].names; list := group[kind]; names := {one | some one in list}}
 	count(named) > 0
 } else := []
 
-_named_state(kind, expected, named) := "missing in the proxy" if {
+# The policies in effect at other places that share the part of the proxy.
+_beside(kind, nodes) := {policy |
+	some node in nodes
+	some other in engine.policies_of(kind, node, "")
+	some policy in _policies(other)
+}
+
+_named_state(kind, expected, named, beside) := "missing in the proxy" if {
 	set() in named
 	count(expected) > 0
 } else := "verified" if {
 	every names in named {
-		_agrees(kind, expected, names)
+		_agrees(kind, expected, names, beside)
 	}
 } else := "differs"
 
-_agrees(kind, expected, names) if {
+# Of other places that share the part of the proxy, such as the Services of a waypoint, the proxy names the policies too.
+_agrees(kind, expected, names, beside) if {
 	kinds.is_additive(kind)
-	names == {policy | some policy in expected}
+	names - beside == {policy | some policy in expected} - beside
+	count({policy | some policy in expected} - names) == 0
 }
 
-_agrees(kind, expected, names) if {
+_agrees(kind, expected, names, _) if {
 	not kinds.is_additive(kind)
 	expected[count(expected) - 1] in names
 	count(names - {policy | some policy in expected}) == 0
 }
 
 # The state of a field by one family of facts: `{state, actual, message}`.
-_state(entry, family, kind, pointer, about) := {"state": "missing in the proxy", "actual": null, "message": "its filter is not in the listener"} if {
+_state(entry, family, kind, pointer, about) := {"state": "missing in the proxy", "actual": null, "message": "no listener of the proxy uses its routes"} if {
+	family.serving == "missing"
+} else := {"state": "missing in the proxy", "actual": null, "message": "its filter is not in the listener"} if {
 	"missing" in _required(family, kind, pointer)
 } else := {"state": "cannot be read", "actual": null, "message": "the dump has no listeners"} if {
 	"unknown" in _required(family, kind, pointer)
 } else := {"state": "cannot be read", "actual": null, "message": "the dump lacks a part that the route refers to"} if {
 	family.lacks
 	not pointer in object.keys(object.get(family.values[0], kind, {}))
-} else := _compared(engine.values_at(entry, pointer)[0].value, actual, about) if {
+} else := _compared(_expected(entry, pointer, about), actual, about) if {
 	actual := _actual(family, kind, pointer, about)
 	actual != []
 } else := {"state": "cannot be read", "actual": null, "message": "the proxy does not state it"}
@@ -208,6 +262,7 @@ _required(family, kind, pointer) := {state |
 # The values of a field in the facts of a family; items of lists together, as the proxy has each on its own.
 _actual(family, kind, pointer, about) := [array.flatten(lists)] if {
 	startswith(about.form, "Items")
+	not about.whole
 	lists := [value | some one in family.values; value := one[kind][pointer]]
 	every list in lists {
 		is_array(list)
@@ -219,6 +274,9 @@ _compared(expected, actual, about) := {"state": "missing in the proxy", "actual"
 	some value in actual
 	value in {null, []}
 	not expected in {[], false}
+} else := {"state": "cannot be read", "actual": actual[0], "message": sprintf("%s cannot be compared", [concat(", ", sort(others))])} if {
+	others := {name | some name in about.unless; some item in expected; item[name]}
+	count(others) > 0
 } else := {"state": "verified", "actual": actual[0], "message": ""} if {
 	count(_unread(expected, about)) == 0
 	every value in actual {
@@ -307,8 +365,8 @@ _unexpected := [_unexpected_row(node, kind, names, one, message) |
 	some node in input.targets
 	some one in input.found[node]
 	one.via != ""
-	some kind, names in object.union({"": []}, object.get(input.families[one.family], "names", {}))
-	message := _why_unexpected(node, kind, names, one.via)
+	some [kind, names] in array.concat([["", []]], [[kind, names] | some group in input.families[one.family].names; some kind, names in group])
+	message := _why_unexpected(node, kind, {name | some name in names} - _beside(kind, input.families[one.family].beside), one.via)
 ]
 
 _unexpected_row(node, kind, names, one, message) := object.union(

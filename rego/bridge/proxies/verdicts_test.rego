@@ -55,7 +55,7 @@ _client(spec) := testing.with_spec(
 )
 
 # What is known of a target in a proxy that has everything else.
-_family(kind, values) := {"names": {}, "values": [{kind: values}], "lacks": false, "requires": {}, "updated": ""}
+_family(kind, values) := {"names": [], "beside": [], "serving": "there", "values": [{kind: values}], "lacks": false, "requires": {}, "updated": ""}
 
 # The input of a query about a target with policies, in one proxy with these families of facts.
 _asked(node, policies, families) := object.union(testing.changed(array.concat(_kinds, policies)), {
@@ -216,7 +216,7 @@ test_worst_of_the_routes_of_a_rule_counts if {
 	_row(query).actual == "16s"
 }
 
-_named(names) := object.union(_family(_btp, {"/timeout/http/requestTimeout": "15s"}), {"names": {_btp: names}})
+_named(names) := object.union(_family(_btp, {"/timeout/http/requestTimeout": "15s"}), {"names": [{_btp: names}]})
 
 _name_state(names) := _states(_asked(testing.cart_pay, [_timeout("15s")], [_named(names)]))["(policy)"]
 
@@ -382,7 +382,7 @@ test_proxy_names_each_of_policies_that_all_apply if {
 	both := ["gateway.envoyproxy.io/SecurityPolicy/shop/one", "gateway.envoyproxy.io/SecurityPolicy/shop/two"]
 	found := {names: state |
 		some names in [both, [both[0]]]
-		family := object.union(_family(_sp, {}), {"names": {_sp: names}})
+		family := object.union(_family(_sp, {}), {"names": [{_sp: names}]})
 		query := object.union(
 			_asked(testing.cart_pay, [], [family]),
 			{"changes": {"upsert": array.flatten([testing.world, kind, policies])}},

@@ -1,0 +1,301 @@
+# METADATA
+# title: Istio's proxies
+# description: |
+#   Facts from the configuration that Istio makes for Gateways and waypoints. The node in the bootstrap has the labels of its
+#   Pod, and with them the Gateway; filters for authorization name their policies and rules.
+package bridge.proxies.istio
+
+import data.bridge.lib.keys
+import data.bridge.proxies.envoy
+
+_authorization := "security.istio.io/AuthorizationPolicy"
+_authentication := "security.istio.io/RequestAuthentication"
+
+# METADATA
+# description: The vendor; see `docs/reference/proxies.md` for the form of `vendor` and `facts`.
+vendor := {
+	"name": "Istio",
+	"targets": [concat("/", [keys.gateway_api, "Gateway"]), "core/Service"],
+	"fields": {
+		_authorization: {
+			"/action": {"form": "Value", "default": "ALLOW"},
+			"/rules": {"form": "Items", "fields": ["from", "to"], "unless": ["when"], "whole": true, "default": []},
+		},
+		_authentication: {"/jwtRules": {
+			"form": "ItemsInAnyOrder",
+			"fields": ["issuer", "audiences", "fromParams", "fromCookies", "forwardOriginalToken", "outputPayloadToHeader"],
+			"whole": true,
+			"together": true,
+		}},
+	},
+}
+
+_gateway_label := "gateway.networking.k8s.io/gateway-name"
+
+_class_label := "gateway.networking.k8s.io/gateway-class-name"
+
+_managers := "connection managers"
+
+_node := "node"
+
+_chain_key(service) := sprintf("filter chains of %s", [service])
+
+# The Gateway of a proxy that Istio deployed for it.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"target": gateway,
+	"via": gateway,
+	"covers": gateway,
+	"refers": [_managers],
+} if {
+	some resource in input.resources
+	gateway := _gateway_of(resource)
+}
+
+# Each Service of a waypoint has the policies of the Gateway, and of its class, too.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _node,
+	"beside": array.concat([_gateway_of(resource)], [keys.format(keys.gateway_api, "GatewayClass", "", class) | class := _labels(resource)[_class_label]]),
+} if {
+	some resource in input.resources
+	_gateway_of(resource)
+}
+
+_gateway_of(resource) := keys.format(keys.gateway_api, "Gateway", metadata.NAMESPACE, metadata.LABELS[_gateway_label]) if {
+	resource.type == "bootstrap"
+	metadata := resource.config.node.metadata
+	metadata.ISTIO_VERSION
+}
+
+_labels(resource) := resource.config.node.metadata.LABELS
+
+# The chains of a Gateway's listeners.
+facts contains object.union(_of_chain(chain), {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _managers,
+	"name": resource.config.name,
+	"place": place,
+	"updated": object.get(resource, "updated", ""),
+}) if {
+	some resource in input.resources
+	resource.type == "listener"
+	not _is_internal(resource.config)
+	some place, chain in envoy.chains(resource.config)
+	count(_filters(chain)) > 0
+}
+
+# Those of a waypoint, one for each port of a Service.
+facts contains object.union(_of_chain(chain), {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _managers,
+	"name": resource.config.name,
+	"place": place,
+	"beside": [service],
+	"updated": object.get(resource, "updated", ""),
+}) if {
+	some resource in input.resources
+	some [place, chain, service] in _service_chains(resource)
+}
+
+facts contains object.union(_of_chain(chain), {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _chain_key(service),
+	"place": place,
+	"updated": object.get(resource, "updated", ""),
+}) if {
+	some resource in input.resources
+	some [place, chain, service] in _service_chains(resource)
+}
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"target": service,
+	"via": service,
+	"covers": service,
+	"refers": [_chain_key(service), _node],
+} if {
+	some resource in input.resources
+	some [_, _, service] in _service_chains(resource)
+}
+
+# The listeners of a waypoint, of which only the one in the middle has the policies.
+_is_internal(listener) if listener.internalListener
+
+_is_internal(listener) if listener.name in {"connect_terminate", "connect_originate", "main_internal"}
+
+_service_chains(resource) := [[place, chain, keys.format("core", "Service", parts[2], parts[1])] |
+	resource.type == "listener"
+	resource.config.name == "main_internal"
+	some place, chain in envoy.chains(resource.config)
+	[parts] := regex.find_all_string_submatch_n(`^inbound-vip\|[^|]*\|[^|]*\|([^.|]+)\.([^.|]+)\.svc\.`, chain.name, 1)
+]
+
+# The filters that decide on requests: those for HTTP, or for connections where there are none.
+_filters(chain) := [filter | some one in chain.filters; envoy.is_manager(one); some filter in one.typedConfig.httpFilters] if {
+	some one in chain.filters
+	envoy.is_manager(one)
+} else := object.get(chain, "filters", [])
+
+_of_chain(chain) := {
+	"names": {_authorization: [policy | some policy, _ in policies]},
+	"values": object.union({_authentication: {"/jwtRules": _jwt_rules(filters)}}, {policy: _of_policy(rules) | some policy, rules in policies}),
+} if {
+	filters := _filters(chain)
+	policies := {policy: {[rule.place, rule.action, rule.config] | some rule in rules; rule.policy == policy} |
+		rules := _rules(filters)
+		some one in rules
+		policy := one.policy
+	}
+}
+
+# The rules of filters for authorization: `{policy, place, action, config}`. Rules in shadow are of policies that are tried,
+# and of those that ask a provider, whose filter decides by them.
+_rules(filters) := {rule |
+	some filter in filters
+	endswith(filter.typedConfig["@type"], ".RBAC")
+	not filter.disabled
+	some [part, custom] in [["rules", false], ["shadowRules", true]]
+	some name, config in filter.typedConfig[part].policies
+	[found] := regex.find_all_string_submatch_n(`^(istio-ext-authz-.*-)?ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[([0-9]+)\]$`, name, 1)
+	custom == found[1] != ""
+	rule := {
+		"policy": keys.format("security.istio.io", "AuthorizationPolicy", found[2], found[3]),
+		"place": to_number(found[4]),
+		"action": _action(custom, object.get(filter.typedConfig[part], "action", "ALLOW")),
+		"config": config,
+	}
+}
+
+_action(true, _) := "CUSTOM"
+
+_action(false, name) := {"ALLOW": "ALLOW", "DENY": "DENY", "LOG": "AUDIT"}[name]
+
+_of_policy(rules) := object.union({"/action": _only({rule[1] | some rule in rules})}, _of_rules(rules))
+
+_only(values) := [value | some value in values][0] if {
+	count(values) == 1
+} else := [value | some value in values]
+
+# The rules of a policy, where all can be read. A policy without rules has one that matches no request.
+_of_rules(rules) := {"/rules": []} if {
+	[config] := [rule[2] | some rule in rules]
+	config.permissions == [{"notRule": {"any": true}}]
+} else := {"/rules": [item | some item in items]} if {
+	items := [item | some [place, _, config] in sort([rule | some rule in rules]); item := _item(config)]
+	count(items) == count(rules)
+	[rule[0] | some rule in sort([rule | some rule in rules])] == numbers.range(0, count(rules) - 1)
+} else := {}
+
+_item(config) := object.union(_list("to", to), _list("from", from)) if {
+	object.keys(config) - {"permissions", "principals"} == set()
+	to := [parts | some one in config.permissions; parts := _operation(one.andRules.rules)]
+	count(to) == count(config.permissions)
+	from := [parts | some one in config.principals; parts := _source(one.andIds.ids)]
+	count(from) == count(config.principals)
+}
+
+_list(name, items) := {} if {
+	items == [{}]
+} else := {name: [{{"to": "operation", "from": "source"}[name]: item} | some item in items]}
+
+_operation([{"any": true}]) := {}
+
+_operation(rules) := object.union_n(fields) if {
+	fields := [field | some rule in rules; field := _operation_field(rule)]
+	count(fields) == count(rules)
+}
+
+_operation_field(rule) := {name: values} if {
+	[name, values] := _values_of(rule.orRules.rules)
+}
+
+_operation_field(rule) := {sprintf("not%s%s", [upper(substring(name, 0, 1)), substring(name, 1, -1)]): values} if {
+	[name, values] := _values_of(rule.notRule.orRules.rules)
+}
+
+_values_of(rules) := [name, [value[1] | some value in values]] if {
+	values := [value | some rule in rules; value := _operation_value(rule)]
+	count(values) == count(rules)
+	[name] := [name | some name in {value[0] | some value in values}]
+}
+
+_operation_value(rule) := ["methods", _pattern(rule.header)] if rule.header.name == ":method"
+
+_operation_value(rule) := ["hosts", _pattern(rule.header)] if rule.header.name == ":authority"
+
+_operation_value(rule) := ["paths", _text(rule.urlPath.path)]
+
+_operation_value(rule) := ["ports", sprintf("%d", [rule.destinationPort])]
+
+_pattern(header) := _text(header.stringMatch) if object.keys(header) == {"name", "stringMatch"}
+
+_pattern(header) := "*" if {
+	object.keys(header) == {"name", "presentMatch"}
+	header.presentMatch
+}
+
+_text(match) := match.exact
+
+_text(match) := sprintf("%s*", [match.prefix])
+
+_text(match) := sprintf("*%s", [match.suffix])
+
+_source([{"any": true}]) := {}
+
+_source([one]) := {"namespaces": values} if {
+	values := [value | some id in one.orIds.ids; value := _namespace(id)]
+	count(values) == count(one.orIds.ids)
+}
+
+_source([one]) := {"notNamespaces": values} if {
+	values := [value | some id in one.notId.orIds.ids; value := _namespace(id)]
+	count(values) == count(one.notId.orIds.ids)
+}
+
+_namespace(id) := found[1] if {
+	some match in [id.authenticated.principalName, id.filterState.stringMatch]
+	[found] := regex.find_all_string_submatch_n(`^\.\*/ns/([a-z0-9-]+)/\.\*$`, match.safeRegex.regex, 1)
+}
+
+# The rules for JWTs of all policies. A filter that does not ask for each of its providers has none.
+_jwt_rules(filters) := [_jwt_rule(provider) |
+	some filter in filters
+	endswith(filter.typedConfig["@type"], ".JwtAuthentication")
+	not filter.disabled
+	_asks_for_all(filter.typedConfig)
+	some provider in filter.typedConfig.providers
+]
+
+_jwt_rule(provider) := object.filter(rule, [name | some name, value in rule; not value in {"", false, []}]) if {
+	rule := {
+		"issuer": object.get(provider, "issuer", ""),
+		"audiences": object.get(provider, "audiences", []),
+		"fromParams": object.get(provider, "fromParams", []),
+		"fromCookies": object.get(provider, "fromCookies", []),
+		"forwardOriginalToken": object.get(provider, "forward", false),
+		"outputPayloadToHeader": object.get(provider, "forwardPayloadHeader", ""),
+	}
+}
+
+_asks_for_all(config) if {
+	config.rules == [{"match": {"prefix": "/"}, "requires": _requirement(sort([name | some name, _ in config.providers]))}]
+}
+
+_requirement([name]) := _one_of(name)
+
+_requirement(names) := {"requiresAny": {"requirements": array.concat(
+	[{"providerName": name} | some name in names],
+	[{"requiresAll": {"requirements": [_one_of(name) | some name in names]}}],
+)}} if {
+	count(names) > 1
+}
+
+# A request without a token is let through; one with another token is not.
+_one_of(name) := {"requiresAny": {"requirements": [{"providerName": name}, {"allowMissing": {}}]}}

@@ -1,0 +1,140 @@
+package bridge.proxies
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# Whether a proxy serves a rule: at each hostname that its route has in common with the listener, for each of its matches.
+
+_shown := 3 # of the matches that a message names
+
+# METADATA
+# description: |
+#   The rows about rules, whose facts have a `match`: what a proxy serves at a listener, compared with the route. They are not
+#   about a policy.
+rule_rows := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
+	some node in input.targets
+	rule := _rule_of(node)
+	some [proxy, via] in {[one.proxy, one.via] | some one in input.found[node]; "match" in object.keys(one); one.via != ""}
+	entries := [one | some one in input.found[node]; one.proxy == proxy; one.via == via]
+	row := _rule_row(entries, rule, _hosts(node, via))
+]
+
+_rule_of(node) := {"type": parts.type, "matches": matches} if {
+	parts := keys.parse(node)
+	some position, name in hierarchy.section_names(parts.object)
+	name == parts.section
+	matches := _written(lookup.get(parts.object).spec.rules[position])
+}
+
+# A rule without matches matches all (HTTPRouteRule.matches).
+_written(rule) := rule.matches if {
+	count(rule.matches) > 0
+} else := [{}]
+
+# The hostnames that the listener takes for the route (HTTPRouteSpec.hostnames).
+_hosts(node, via) := {lower(host) |
+	parts := keys.parse(via)
+	some listener in hierarchy.listeners(parts.object)
+	listener.name == parts.section
+	some host in hierarchy.common_hostnames(object.get(lookup.get(keys.object_of(node)).spec, "hostnames", []), object.get(listener, "hostname", ""))
+	not hierarchy.is_isolated(parts.object, listener, [host])
+}
+
+_rule_row(entries, rule, hosts) := _about_rule([], [], "cannot be read", "the rules do not know how the proxy matches requests of this rule") if {
+	count(hosts) > 0
+	null in ({one.match | some one in entries} | _expected_conditions(rule))
+} else := _about_rule(expected, served, state, message) if {
+	count(hosts) > 0
+	expected := {[host, match] | some host in hosts; some match in _expected_conditions(rule)}
+	first := {[host, one.match] | some one in entries; some host in one.hosts; not one.late}
+	served := first | {[host, one.match] | some one in entries; some host in one.hosts}
+	[state, message] := _rule_state(expected, first, served)
+}
+
+_rule_state(expected, first, served) := ["missing in the proxy", _message("the proxy does not serve", expected - served)] if {
+	count(expected - served) > 0
+} else := ["differs", _message("the proxy also serves", served - expected)] if {
+	count(served - expected) > 0
+} else := ["cannot be read", _message("an earlier route of the proxy takes", expected - first)] if {
+	count(expected - first) > 0
+} else := ["verified", ""] if {
+	first == expected
+}
+
+_message(text, places) := sprintf("%s %s%s", [text, concat(", ", array.slice(texts, 0, _shown)), more]) if {
+	texts := _texts(places)
+	more := _and_more(count(texts) - _shown)
+}
+
+_and_more(number) := sprintf(" and %d more", [number]) if {
+	number > 0
+} else := ""
+
+# A match as people write it, `shop.example.com/cart/*`.
+_texts(places) := sort([concat("", [host, concat(" ", [_text(condition) | some condition in _path_first(match)])]) | some [host, match] in places])
+
+_path_first(match) := array.concat([one | some one in match; one[0] == "path"], [one | some one in match; one[0] != "path"])
+
+_text(["path", _, "Exact", value]) := value
+
+_text(["path", _, "PathPrefix", value]) := sprintf("%s/*", [trim_suffix(value, "/")])
+
+_text(["path", _, "RegularExpression", value]) := sprintf("~%s", [value])
+
+_text([part, name, "Exact", value]) := sprintf("%s %s=%s", [part, name, value]) if part != "path"
+
+_text([part, name, "RegularExpression", value]) := sprintf("%s %s~%s", [part, name, value]) if part != "path"
+
+_about_rule(expected, served, state, message) := {
+	"field": "(rule)",
+	"expected": _texts(expected),
+	"actual": _texts(served),
+	"policies": [],
+	"state": state,
+	"message": message,
+}
+
+# The conditions of a rule's matches in the form of `envoy.match`; null for a match of another form.
+_expected_conditions(rule) := {_conditions(rule.type, match) | some match in rule.matches}
+
+_conditions(type, match) := sort(array.flatten([
+	[["path", "", path[0], path[1]]],
+	[["header", ":method", "Exact", match.method] | type == "gateway.networking.k8s.io/HTTPRoute"; match.method],
+	[["header", name, _type_of(one), one.value] | some name, one in _first_by_name(object.get(match, "headers", []), true)],
+	[["query", name, _type_of(one), one.value] | some name, one in _first_by_name(object.get(match, "queryParams", []), false)],
+])) if {
+	path := _path(type, match)
+} else := null
+
+_type_of(one) := object.get(one, "type", "Exact")
+
+# Of several with one name the first counts (HTTPHeaderMatch, HTTPQueryParamMatch).
+_first_by_name(items, folded) := {name: [one | some one in items; _name(one, folded) == name][0] |
+	some item in items
+	name := _name(item, folded)
+}
+
+_name(item, true) := lower(item.name)
+
+_name(item, false) := item.name
+
+_path("gateway.networking.k8s.io/HTTPRoute", match) := [type, _prefix(type, object.get(match, ["path", "value"], "/"))] if {
+	type := object.get(match, ["path", "type"], "PathPrefix")
+}
+
+_path("gateway.networking.k8s.io/GRPCRoute", match) := ["PathPrefix", "/"] if not match.method
+
+_path("gateway.networking.k8s.io/GRPCRoute", match) := [object.get(match.method, "type", "Exact"), sprintf("/%s/%s", [match.method.service, match.method.method])]
+
+_path("gateway.networking.k8s.io/GRPCRoute", match) := ["PathPrefix", sprintf("/%s", [match.method.service])] if {
+	not match.method.method
+	object.get(match.method, "type", "Exact") == "Exact"
+}
+
+# A prefix without its last slash means the same (HTTPPathMatch).
+_prefix("PathPrefix", value) := trim_suffix(value, "/") if value != "/"
+
+_prefix(type, value) := value if not _is_longer_prefix(type, value)
+
+_is_longer_prefix("PathPrefix", value) if value != "/"
