@@ -148,7 +148,7 @@ class Parts:
     def readiness(self) -> dict[str, Callable[[], str]]:
         """What keeps each part from being ready, by the name of its check."""
         checks: dict[str, Callable[[], str]] = {
-            "policies": lambda: self.loading.authors.unready or self.loading.loader.unready,
+            "policies": lambda: self.loading.loader.unready or self.loading.authors.unready,
             "replicator": lambda: self.replicator.unready,
         }
         return checks | ({"webhook": self.webhook.readiness} if self.webhook else {})
