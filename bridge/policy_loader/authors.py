@@ -1,6 +1,7 @@
 """Follows the objects with Rego and data (ConfigMaps, RegoPolicies) and submits them to the loader."""
 
 import asyncio
+import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ import structlog
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Rejected, Source, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.nesting import parse_field
+from bridge.policy_loader.compile_check import PASSING
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     LOST,
@@ -40,6 +42,7 @@ STATES = ("active", "last-good-version", "refused", "lost", "pending")
 
 
 _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long
+_LATE_CHECKS = 120.0  # seconds that a start waits for modules whose check takes long
 
 
 class SubmissionReceiver(Protocol):
@@ -89,6 +92,14 @@ class Author:
         found = self.judgement
         return found is not None and (found.programmed or not found.accepted)
 
+    @property
+    def late(self) -> bool:
+        """Return whether no version is active, and only because checks of the current one took too long."""
+        found = self.judgement
+        if found is None or found.accepted or found.active:
+            return False
+        return all(problem.code in PASSING for problem in found.problems)
+
 
 class Authors:
     """Submits the objects of a source, in `namespaces` (of ConfigMaps; `*` for all).
@@ -113,6 +124,7 @@ class Authors:
         # Types whose initial list is incomplete, with the reason.
         self.unlisted: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
         self._unsettled = True
+        self._late_since = 0.0  # by the monotonic clock
         self._unread: dict[Key, Reading] = {}  # by author, while its documents are not read
         self._turns = Turns[Key](lambda key: key.namespace)
         self._arrived = asyncio.Event()
@@ -136,8 +148,11 @@ class Authors:
                 return "; ".join(f"{type_id}: {why}" for type_id, why in sorted(self.unlisted.items()))
             waiting = [str(key) for key, author in self.known.items() if not author.settled]
             if waiting:
-                more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
-                return f"{min(waiting)}{more}: neither active nor rejected yet"
+                return f"{_first_of(waiting)}: neither active nor rejected yet"
+            if late := [str(key) for key, author in self.known.items() if author.late]:
+                self._late_since = self._late_since or time.monotonic()
+                if time.monotonic() - self._late_since < _LATE_CHECKS:
+                    return f"{_first_of(late)}: the check takes long, and no version is active"
             self._unsettled = False
         return ""
 
@@ -312,3 +327,7 @@ def _texts_of(obj: Object) -> Iterator[str]:
 def _report_unreadable(key: Key, error: Exception) -> ModuleProblem:
     log.error("object not readable", object=str(key), exc_info=error)
     return flaw(f"{UNREADABLE} ({type(error).__name__}): simplify it", code="unreadable")
+
+
+def _first_of(names: Collection[str]) -> str:
+    return min(names) + (f" and {len(names) - 1} more" if len(names) > 1 else "")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from aiohttp import ClientSession
 
 from bridge.model.types import plural_by_rule
 from bridge.opa.bundle import archive_of, build_bundle
@@ -57,6 +58,23 @@ async def test_modules_are_rego_v1_in_an_opa_that_is_compatible_with_v0(opa_path
         await bench.until_active("team")
         assert await bench.opa.get("team/x") == [1]
         assert await bench.opa.ask("own/deny", {"x": True}) == ["x"]
+
+
+@pytest.mark.parametrize("options", [["--v0-compatible"], []], ids=["v0", "v1"])
+async def test_opa_takes_no_policies_of_others_beside_modules_of_another_rego_version(
+    opa_path: Path, tmp_path: Path, options: list[str]
+) -> None:
+    """OPA's own limit, which docs/how-to/move-from-kube-mgmt.md states with the ways out."""
+    async with loading(opa_path, start=partial(UsersOpa, opa_path, tmp_path, *options)) as bench:
+        bench.put("team", 'package team\n\ndeny["x"] { input.x }\n', old=True)
+        bench.put("new", "package new\n\nx contains 1 if true\n")
+        await bench.until_active("team", "new")
+        async with ClientSession() as session:
+            for own in ('package own\n\ndeny["x"] { input.x }\n', "package own\n\nx contains 1 if true\n"):
+                async with session.put(f"{bench.opa.url}/v1/policies/own", data=own) as answer:
+                    assert answer.status in {400, 500}
+        assert await bench.opa.ask("team/deny", {"x": True}) == ["x"]
+        assert await bench.opa.get("new/x") == [1]
 
 
 async def test_data_and_a_bundle_in_the_way_are_named(opa_path: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from tests.unit.policy_loader.hand import HandJudge
 ONE = Key("core", "ConfigMap", "opa-policies", "one")
 TWO = Key("core", "ConfigMap", "opa-policies", "two")
 PROBLEM = ModuleProblem("a.rego", 3, 1, "rego_parse_error", "unexpected token")
+LATE = ModuleProblem("", 0, 0, "timeout", "checking this version took more than 4 s")
 
 
 @pytest.fixture
@@ -189,6 +190,27 @@ def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors
     assert not authors.unready
     authors.note(config_map(ONE, "package b"))
     assert not authors.unready  # later objects do not delay readiness
+
+
+def test_start_waits_for_modules_whose_check_takes_long(
+    authors: Authors, judge: HandJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("bridge.policy_loader.authors.time.monotonic", lambda: now)
+    list_all(authors, config_map(ONE), config_map(TWO))
+    judge.refuse(ONE, PROBLEM)
+    judge.refuse(TWO, LATE)
+    assert authors.unready == f"{TWO}: the check takes long, and no version is active"
+    now += 119
+    assert authors.unready
+    now += 2
+    assert not authors.unready  # an author whose check never ends does not keep the bridge from being ready
+
+
+def test_start_does_not_wait_for_a_late_check_beside_an_active_version(authors: Authors, judge: HandJudge) -> None:
+    list_all(authors, config_map(ONE))
+    judge.refuse(ONE, LATE, active="v1")
+    assert not authors.unready
 
 
 def test_a_change_of_metadata_alone_is_not_submitted_again(authors: Authors, judge: HandJudge) -> None:
