@@ -32,6 +32,6 @@ spec:
   timeouts: {{request: 2s}}
 """
 WHY = (
-    "Gateway harbor/quay: its priority changes by kgateway's documentation, and not by the code of 2.4, "
+    "Gateway/harbor/quay: its priority changes by kgateway's documentation, and not by the code of 2.4, "
     "how its policies merge with those of routes"
 )

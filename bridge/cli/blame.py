@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.cli.command import option
-from bridge.cli.notation import Entry, field_text, kind_text, names_text, value_text
+from bridge.cli.notation import Entry, kind_text, names_text, value_text
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import Asked, need_one_reader, opened_input
 from bridge.cli.table import Block, Table
-from bridge.model.keys import parse_key
+from bridge.model.keys import field_name, parse_key
 from bridge.proxies.access_log import NAMES, Replies, count_replies
 from bridge.queries.names import CommandError, short_key
 
@@ -123,7 +123,7 @@ def _tables(rows: Sequence[Entry], counted: Replies, document: Entry) -> list[Bl
 
 
 def _cause_text(cause: Entry) -> str:
-    field = field_text(cause["field"]) if cause["field"] else ""
+    field = field_name(cause["field"]) if cause["field"] else ""
     kind = kind_text(cause["policyKind"], wide=False)
     return f"{kind} {field}={value_text(cause['value'])}" if field else kind
 

@@ -29,7 +29,7 @@ class Badge:
 
 def badge_of(attached: Attached, outcomes: Mapping[str, str]) -> Badge:
     """Return the badge of a policy."""
-    name = f"{attached.policy.kind} {shortened(name_of(attached.policy))}"
+    name = f"{attached.policy.kind}/{shortened(name_of(attached.policy))}"
     name += " on its Namespace" if attached.on_namespace else ""
     if attached.reason:
         return Badge(name, f"({plain(attached.reason)})", "refused")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bridge.cli.notation import Entry, kind_text, leaves_of, name_of, path_text, policy_text
-from bridge.cli.table import Table
+from bridge.cli.table import Lines, Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, short_key
 
@@ -56,17 +56,17 @@ def _targets(targets: Sequence[str], *, wide: bool) -> str:
     return first_of(targets, len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
 
 
-def _fields(side: _Side, other: _Side) -> str:
+def _fields(side: _Side, other: _Side) -> Lines:
     """Return the fields of one side that the other side lacks, or has with another value or another policy."""
     if side is None:
-        return "(no policy)"
+        return Lines("(no policy)")
     if "error" in side:
-        return f"error: {side['error']['message']}"
+        return Lines(f"error: {side['error']['message']}")
     theirs = leaves_of(other) if other and "error" not in other else {}
     differing = {path: field for path, field in leaves_of(side).items() if theirs.get(path) != field}
-    return ", ".join(differing.values()) or ("(not set)" if side["spec"] else "{}")
+    return Lines.joined(differing.values(), ", ") if differing else Lines("(not set)" if side["spec"] else "{}")
 
 
-def _policies(side: _Side) -> str:
+def _policies(side: _Side) -> Lines:
     """Return the policies of one side with their outcomes, by which two sides with equal fields differ."""
-    return ", ".join(map(policy_text, side["policies"])) if side else "(no policy)"
+    return Lines(", ".join(map(policy_text, side["policies"])) if side else "(no policy)")

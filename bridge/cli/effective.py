@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bridge.cli.command import option
-from bridge.cli.notation import Entry, compact, kind_text, name_of, path_text, policy_text, shadow_text, ways_text
+from bridge.cli.notation import Entry, fields_of, kind_text, name_of, path_text, policy_text, shadow_text, ways_text
 from bridge.cli.options import (
     ONLY_KIND,
     SAME_FOR_ALL,
@@ -19,7 +19,7 @@ from bridge.cli.options import (
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import Asked
-from bridge.cli.table import Table
+from bridge.cli.table import Lines, Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import short_key
 
@@ -100,12 +100,13 @@ def effective_table(entries: Sequence[Entry], *, wide: bool = False) -> Table:
     return table
 
 
-def _effective(at_path: Entry, *, wide: bool) -> str:
+def _effective(at_path: Entry, *, wide: bool) -> Lines:
     detached = [f"not attached: {why}" for why in at_path.get("notAttached", ())]
     if "error" in at_path:
-        return "; ".join([f"error: {at_path['error']['message']}", *detached])
-    text = compact(at_path["spec"], at_path.get("origins", {}) if wide else {})
+        return Lines.joined(map(Lines, [f"error: {at_path['error']['message']}", *detached]), "; ")
+    fields = fields_of(at_path["spec"], at_path.get("origins", {}) if wide else {})
+    spec = Lines.joined(fields, ", ") if fields else Lines("{}")
     staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
     shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
     incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
-    return "; ".join([text, *shadowed, *staged, *incomplete, *detached])
+    return Lines.joined([spec, *map(Lines, [*shadowed, *staged, *incomplete, *detached])], "; ")

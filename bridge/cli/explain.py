@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bridge.cli.notation import (
     Entry,
     compact,
-    field_text,
     kind_text,
     name_of,
     names_text,
@@ -17,15 +16,15 @@ from bridge.cli.notation import (
     origin_text,
     proxy_lines,
     shadow_text,
-    value_text,
+    value_lines,
     via_text,
 )
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
-from bridge.cli.output import Answer, to_yaml
+from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
 from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Table
-from bridge.model.keys import Key, parse_key
+from bridge.model.keys import Key, field_name, parse_key
 from bridge.model.text import TIE
 from bridge.queries.names import first_of, short_key
 
@@ -182,7 +181,7 @@ def _spec(at_path: Entry) -> Table:
     rows: list[Sequence[str]] = []
     for one in at_path["fields"]:
         first, *others = _value_lines(one)
-        rows.append([field_text(one["field"]) or "(all)", first, origin_text(one["policies"])])
+        rows.append([field_name(one["field"]) or "(all)", first, origin_text(one["policies"])])
         rows += [["", line, ""] for line in others]
     rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
     rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
@@ -191,12 +190,7 @@ def _spec(at_path: Entry) -> Table:
 
 def _value_lines(field: Entry) -> list[str]:
     """Return a value, in lines of YAML if it is a list or a mapping."""
-    if "value" not in field:
-        return ["(removed)"]  # by a null of its policy (semantics F3)
-    value = field["value"]
-    if not isinstance(value, list | dict) or not value:
-        return [value_text(value)]
-    return [line.replace(" ", TIE, len(line) - len(line.lstrip(" "))) for line in to_yaml(value).splitlines()]
+    return value_lines(field["value"]) if "value" in field else ["(removed)"]  # by a null of its policy (semantics F3)
 
 
 def _left_out(entry: Entry) -> Table:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.command import option
-from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell
+from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell, path_text
 from bridge.cli.options import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
@@ -439,12 +439,10 @@ def _uncovered_table(entries: Sequence[Entry], wide: bool) -> Table:
     for entry in entries:
         target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=True) if wide else ""
         for path in entry["paths"]:
-            above = [key for key in map(parse_key, path["path"]) if key.object != target.object]
-            last = {key.object: key for key in above if key.section or key.kind == "Gateway"}  # a Gateway's listener
-            via = " > ".join(map(short_key, last.values()))
+            via = path_text(path["path"], target, wide=wide)
             exemptions = "; ".join(map(exemption_text, path["exemptions"]))
             doubts = [path.get("unknown", ""), "; ".join(path.get("notAttached", ()))]
-            table.rows.append([short_key(target), kind, via or "<none>", *doubts, exemptions])
+            table.rows.append([short_key(target), kind, via, *doubts, exemptions])
     return table.without_empty("POLICY KIND", *long)
 
 

@@ -5,7 +5,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bridge.model.keys import CLUSTER, Key, parse_key, segments_of
+from bridge.cli.output import to_yaml
+from bridge.cli.table import Lines
+from bridge.model.keys import CLUSTER, Key, field_name, parse_key, pointer, segments_of
 from bridge.model.text import TIE
 from bridge.queries.names import short_key
 
@@ -112,15 +114,10 @@ def policy_text(policy: Entry, *, wide: bool = False) -> str:
     return f"{name} on {target} ({policy['strategy']}: {outcome}{f', overridden by {by}' if by else ''})"
 
 
-def field_text(pointer: str) -> str:
-    """Return a field in dots, from its JSON Pointer; empty for the whole."""
-    return ".".join(segments_of(pointer))
-
-
 def shadow_text(shadowed: Entry) -> str:
     """Return what policies set at a field, and the field of a route's rule that goes before it."""
     set_there = compact(dict_at(segments_of(shadowed["path"]), shadowed["value"]))
-    field, rule = field_text(shadowed["field"]), short_key(parse_key(shadowed["by"]))
+    field, rule = field_name(shadowed["field"]), short_key(parse_key(shadowed["by"]))
     return f"not {set_there} of {origin_text(shadowed['policies'])}, because {rule} has {field}"
 
 
@@ -129,26 +126,58 @@ def dict_at(path: Sequence[str], value: Any) -> Any:
     return {path[0]: dict_at(path[1:], value)} if path else value
 
 
-def compact(spec: Any, origins: Entry | None = None) -> str:
-    """Return a spec on one line, `colors.accent=blue, theme=dark`; with `origins` also each field's policy."""
-    return ", ".join(_fields(spec, origins or {}).values()) or "{}"
+def compact(spec: Any) -> str:
+    """Return a spec on one line, `colors.accent=blue, theme=dark`."""
+    return ", ".join(fields_of(spec)) or "{}"
 
 
-def leaves_of(at_path: Entry) -> dict[tuple[str, ...], str]:
-    """Return each field of an effective policy in the form of `compact`, with its policy."""
+def fields_of(spec: Any, origins: Entry | None = None) -> list[Lines]:
+    """Return each field of a spec; with `origins` also its policies."""
+    return [*_fields(spec, origins or {}).values()]
+
+
+def leaves_of(at_path: Entry) -> dict[tuple[str, ...], Lines]:
+    """Return each field of an effective policy with its policies."""
     return _fields(at_path["spec"], at_path["origins"])
 
 
-def _fields(spec: Any, origins: Entry) -> dict[tuple[str, ...], str]:
+def _fields(spec: Any, origins: Entry) -> dict[tuple[str, ...], Lines]:
+    """Return fields as one line, `theme=dark [shop/cart]`, and as lines of YAML, `theme: dark  # shop/cart`."""
     if isinstance(spec, list):  # an additive kind has one item for each policy, wherever it is listed
         return {
-            (origins.get(f"/{place}", str(place)),): f"{{{compact(item)}}}" + _origin([str(place)], origins)
+            (origins.get(f"/{place}", str(place)),): _field(
+                f"{{{compact(item)}}}", nested_lines([item]), _origin([str(place)], origins)
+            )
             for place, item in enumerate(spec)
         }
-    return {
-        path: f"{'.'.join(path) or '(all)'}={value_text(value)}" + _origin(path, origins)
-        for path, value in _leaves(spec, ())
-    }
+    found = {}
+    for path, value in _leaves(spec, ()):
+        name = field_name(pointer(*path)) or "(all)"
+        first, *others = value_lines(value)
+        lines = [f"{name}:", first, *others] if others or is_nested(value) else [f"{name}: {first}"]
+        found[path] = _field(f"{name}={value_text(value)}", lines, _origin(path, origins))
+    return found
+
+
+def _field(text: str, lines: Sequence[str], origin: str) -> Lines:
+    if not origin:
+        return Lines(text, lines)
+    return Lines(f"{text} [{origin}]", [f"{lines[0]}  # {origin}", *lines[1:]])
+
+
+def is_nested(value: Any) -> bool:
+    """Return whether a value is a list or a mapping with content."""
+    return isinstance(value, list | dict) and bool(value)
+
+
+def value_lines(value: Any) -> list[str]:
+    """Return a value, in lines of YAML if it is a list or a mapping."""
+    return nested_lines(value) if is_nested(value) else [value_text(value)]
+
+
+def nested_lines(value: Any) -> list[str]:
+    """Return the lines of YAML of a list or a mapping, with indentation that no table breaks."""
+    return [line.replace(" ", TIE, len(line) - len(line.lstrip(" "))) for line in to_yaml(value).splitlines()]
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -167,9 +196,9 @@ def value_text(value: Any) -> str:
 
 
 def _origin(path: Sequence[str], origins: Entry) -> str:
-    pointer = "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in path)
-    origin = origins.get(pointer)
-    return f" [{origin_text(origin)}]" if origin else ""
+    """Return the policies of a field: its own, or those of the unit that was merged as a whole."""
+    above = (origins.get(pointer(*path[:length])) for length in range(len(path), -1, -1))
+    return next((origin_text(origin) for origin in above if origin), "")
 
 
 def origin_text(origin: str | Sequence[str]) -> str:

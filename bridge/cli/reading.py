@@ -265,10 +265,10 @@ async def report_problems(engine: Engine) -> bool:
 
     at_fault = _report_faults(engine)
     for key, message in await refused_policy_kinds(engine.opa):
-        at_fault |= report_at(engine, key, f"PolicyKind {key.name} is not active: {message}")
+        at_fault |= report_at(engine, key, f"PolicyKind/{key.name} is not active: {message}")
     for key, message in await policy_kind_doubts(engine.opa):
         # The kinds that it names may be installed later, and the rest is active: the input has no error.
-        report_at(engine, key, f"{key.kind} {key.name}: {message}", "warning")
+        report_at(engine, key, f"{key.kind}/{key.name}: {message}", "warning")
     for type_id, about in ({} if _runs("init", "policykind") else await undescribed(engine.opa)).items():
         # Another author may own the CRD: this is not an error of the input.
         report_at(

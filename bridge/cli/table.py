@@ -15,6 +15,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from bridge.model.text import TIE, plain
 
@@ -41,6 +42,25 @@ _PAINTED = frozenset(  # words of outcomes are colored
 _PAIRS = ({"BEFORE", "AFTER"}, {"WITH IT", "WITHOUT IT"})  # titles whose cells are compared: both are below, or none
 _TREE = "HIERARCHY"  # cells are branches, which continue next to broken cells and below their row
 _NONE = frozenset({"", "-", "<none>"})  # cells that are omitted below their row
+
+
+class Lines(str):
+    """A cell that is below its row at a terminal, as its `lines`; in other outputs it is the text on one line."""
+
+    __slots__ = ("lines",)
+    lines: Sequence[str]
+
+    def __new__(cls, text: str, lines: Sequence[str] = ()) -> Self:
+        """Return a cell; without `lines` it has its text as the only one."""
+        cell = super().__new__(cls, text)
+        cell.lines = [*lines] or [text]
+        return cell
+
+    @classmethod
+    def joined(cls, cells: Iterable[Lines], separator: str) -> Lines:
+        """Return the cells as one."""
+        found = [*cells]
+        return cls(separator.join(found), [line for cell in found for line in cell.lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +160,7 @@ def render(
     table: Table, width: int | None = None, *, colors: bool = False, like: Table | None = None, headers: bool = True
 ) -> str:
     """Return the table as text with a final newline; `width` in characters, None for no limit; `like`: see above."""
-    rows = [[plain(cell) for cell in row] for row in table.rows]
+    rows = [[_plain_cell(cell) for cell in row] for row in table.rows]
     measured = [*rows, *([plain(cell) for cell in row] for row in (like.rows if like else ()))]
     beside, widths, gap = _arrange(table, measured, width)
     below = [index for index, title in enumerate(table.titles) if title not in table.spare and index not in beside]
@@ -181,7 +201,8 @@ def _arrange(table: Table, rows: Sequence[Sequence[str]], width: int | None) -> 
     if width is None:
         return list(range(len(sizes))), sizes, _GAP
     floors = [_floor(table, index, cells) for index, cells in enumerate(columns)]
-    for beside in _choices(table, sizes):
+    stacked = [index for index in range(len(sizes)) if any(isinstance(row[index], Lines) for row in rows)]
+    for beside in _choices(table, sizes, stacked):
         for gap in (_GAP, _LEAST_GAP):
             room = width - gap * (len(beside) - 1)
             widths = _reduce([sizes[index] for index in beside], [floors[index] for index in beside], room)
@@ -198,9 +219,12 @@ def _floor(table: Table, index: int, cells: Sequence[str]) -> int:
     return max(floor, min(max(map(display_width, cells)), _READABLE)) if table.is_long(index) else floor
 
 
-def _choices(table: Table, sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Yield columns to print next to each other: all, without the optional ones, and then fewer and fewer."""
-    chosen = list(range(len(sizes)))
+def _choices(table: Table, sizes: Sequence[int], stacked: Collection[int]) -> Iterator[list[int]]:
+    """Yield columns to print next to each other: all, without the optional ones, and then fewer and fewer.
+
+    `stacked` are below in any case.
+    """
+    chosen = [index for index in range(len(sizes)) if index not in stacked]
     for spare in table.spare:
         yield chosen
         chosen = [index for index in chosen if table.titles[index] != spare]
@@ -233,6 +257,9 @@ def _below(
         room = (width or display_width(cell) + len(indent) + named + _GAP) - len(indent) - named - _GAP
         if cell in _NONE:
             continue
+        if width and isinstance(cell, Lines):
+            lines += _stacked(cell, name, painter, width - len(indent) - named - _GAP, indent + " " * (named + _GAP))
+            continue
         if width and max(map(display_width, _words(cell))) > room:
             lines += [f"{indent}{name}"] if name else []
             narrow = width - len(indent + _INDENT)
@@ -241,6 +268,19 @@ def _below(
         for number, text in enumerate(_wrap(cell, room)):
             lines.append(indent + _line(["" if number else name, text], [named, 0], [_plain, painter], _GAP))
     return lines
+
+
+def _stacked(cell: Lines, name: str, painter: Callable[[str], str], width: int, indent: str) -> list[str]:
+    """Return the lines of a cell below each other, the first beside its name; each is broken with its indentation."""
+    found = []
+    for line in cell.lines:
+        own = line[: len(line) - len(line.lstrip(TIE))]
+        found += [indent + _line([text], [0], [painter], 0) for text in _wrap(line, width, own + TIE * len(_INDENT))]
+    return [f"{_INDENT}{name}".ljust(len(indent)) + found[0][len(indent) :], *found[1:]]
+
+
+def _plain_cell(cell: str) -> str:
+    return Lines(plain(cell), [*map(plain, cell.lines)]) if isinstance(cell, Lines) else plain(cell)
 
 
 def _branches(cell: str) -> str:
@@ -274,8 +314,8 @@ def _wrap(cell: str, size: int, hanging: str = "") -> list[str]:
     lines = [""]
     for word in _words(cell):
         piece = word
-        if display_width(f"{lines[-1]} {piece}".lstrip()) <= size - (len(hanging) if len(lines) > 1 else 0):
-            lines[-1] = f"{lines[-1]} {piece}".lstrip()
+        if display_width(f"{lines[-1]} {piece}".lstrip(" ")) <= size - (len(hanging) if len(lines) > 1 else 0):
+            lines[-1] = f"{lines[-1]} {piece}".lstrip(" ")
             continue
         while display_width(piece) > size - len(hanging):
             head = _head(piece, size - len(hanging))

@@ -136,10 +136,10 @@ class _Writer:
         key = parse_key(policy["policy"])
         kind = kind_text(key.type_id, wide=self._wide)
         if not policy["accepted"]:
-            return f"{kind}{TIE}{name_of(key)}{TIE}({policy['reason']})"
+            return f"{kind}/{name_of(key)}{TIE}({policy['reason']})"
         outcome = self._outcomes.get(policy["policy"], "Programmed")
         mark = "" if outcome == "Programmed" else MARKS.get(outcome, f"{TIE}({outcome})")
-        return f"{kind}{TIE}{name_of(key)}{mark}"
+        return f"{kind}/{name_of(key)}{mark}"
 
 
 def _more(key: Key, count: int, why: str) -> str:

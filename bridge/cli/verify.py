@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import urlsplit
 
 from bridge.cli.command import command, option
-from bridge.cli.notation import Entry, field_text, kind_text, names_text, path_text, value_text
+from bridge.cli.notation import Entry, kind_text, names_text, path_text, value_text
 from bridge.cli.options import namespace_options, output_option, words
 from bridge.cli.output import print_document, print_error
 from bridge.cli.reading import STDIN, asked_for, need_one_reader, opened_input, read
 from bridge.cli.source import SOURCE
 from bridge.cli.table import Block, Table, filled, print_tables
-from bridge.model.keys import parse_key
+from bridge.model.keys import field_name, parse_key
 from bridge.queries.names import CommandError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
 
 def _field(row: Entry, *, wide: bool = False) -> str:
     """Return the kind of the policy, and its field in dots."""
-    field = field_text(row["field"]) if row["field"].startswith("/") else row["field"]
+    field = field_name(row["field"]) if row["field"].startswith("/") else row["field"]
     return f"{kind_text(row['policyKind'], wide=wide)} {field}".strip()
 
 

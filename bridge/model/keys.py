@@ -5,6 +5,7 @@ And JSON Pointers: the text form of a place in an object, or of a document of OP
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,6 +19,9 @@ FRONTEND = "frontend"  # the role of a Service as a mesh parent (semantics K4)
 
 
 _FORM = re.compile(r"(?!\s)[^/#@]+(?:/[^/#@]+){3}(?<!\s)(?:#[^#@]+)?(?:@frontend)?")
+_PLACE = re.compile(r"\d+|\*")  # of an item in a list, or every item
+_PLAIN_FIELD = re.compile(r"[\w-]+")  # a field's name that needs no quotes
+_FIELD_STEP = re.compile(r'\[("(?:[^"\\]|\\.)*")\]|\[(\d+|\*)\]|([^.\[\]]+)')
 
 
 class KeyFormatError(ValueError):
@@ -108,6 +112,23 @@ def segments_of(path: str) -> list[str]:
     """Return the segments of a JSON Pointer; its leading slash is optional, and `` is the whole of `data`."""
     stripped = path.removeprefix("/")
     return [part.replace("~1", "/").replace("~0", "~") for part in stripped.split("/")] if stripped else []
+
+
+def field_name(path: str) -> str:
+    """Return a field as people write it, `rules[0].name`, from its JSON Pointer; empty for the whole."""
+    return "".join(map(_field_step, segments_of(path))).removeprefix(".")
+
+
+def _field_step(segment: str) -> str:
+    if _PLACE.fullmatch(segment):
+        return f"[{segment}]"
+    return f".{segment}" if _PLAIN_FIELD.fullmatch(segment) else f"[{json.dumps(segment, ensure_ascii=False)}]"
+
+
+def field_pointer(text: str) -> str:
+    """Return the JSON Pointer of a field, from the text of `field_name`."""
+    pieces = _FIELD_STEP.findall(text)
+    return pointer(*(json.loads(quoted) if quoted else place or name for quoted, place, name in pieces))
 
 
 @lru_cache(maxsize=256)  # most are used repeatedly

@@ -58,7 +58,7 @@ class View:
         if self.root is None:
             return "everything" if self.is_whole else "Namespace with these labels"
         namespace = "" if self.root.namespace == CLUSTER else f"{self.root.namespace}/"
-        return f"{self.root.kind} {namespace}{self.root.name}"
+        return f"{self.root.kind}/{namespace}{self.root.name}"
 
 
 def gateway_key(text: str) -> Key:

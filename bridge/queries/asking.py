@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from bridge.model.keys import CLUSTER, FRONTEND, Key, parse_key, pointer
+from bridge.model.keys import CLUSTER, FRONTEND, Key, field_pointer, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.model.types import ALWAYS, GATEWAY_API
@@ -283,7 +283,7 @@ async def uncovered(opa: Opa, text: str, namespace: str | None = None) -> list[E
     """
     kind, _, field = text.partition(".spec.")
     of_kind = {"policyKind": await policy_kind(opa, kind.removesuffix(".spec"))}
-    more = of_kind | ({"field": "/" + field.replace(".", "/")} if field else {})
+    more = of_kind | ({"field": field_pointer(field)} if field else {})
     targets = await opa.query("coverable", {**more, "namespace": namespace})
     return await in_batches(opa, "uncovered", "targets", targets, more)
 

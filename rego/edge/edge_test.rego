@@ -31,7 +31,7 @@ _answers := {
 	"targets": {_gateway: [[_web, "example.com/A"], [_web, "example.com/B"]], _web: [[_web, "example.com/A"]], "core/Service/shop/cart": []},
 	"rows": {_web: {"example.com/A": [1], "example.com/B": [2]}},
 	"entries": {_gateway: {"default": {"*": _orders}, "HTTP": {"*": [_orders[1]]}, "TLS": {"*": []}, "TCP": {"*": [[[0, 0], 3, _web, 90, "TCP"]]}}},
-	"listeners": {_secure: _listener("Gateway infra/public#secure"), _web: _listener("Gateway infra/public#web")},
+	"listeners": {_secure: _listener("Gateway/infra/public#secure"), _web: _listener("Gateway/infra/public#web")},
 	"hosts": {_web: {"any": {"shop.example.com": true, "*.example.com": true, "odd.org": true, "many.org": true}, "GRPC": {"shop.example.com": true}}},
 	"matches": {_web: {
 		"any": {
@@ -129,7 +129,7 @@ test_requests_that_no_rule_serves_say_how_far_they_get if {
 	unmatched.route == null
 	_asked("request", {"gateway": _gateway, "host": "none.example.org"}).nearest == {
 		"reached": "Listener", "reason": "NoRoute", "candidates": [],
-		"message": "No HTTPRoute for none.example.org is attached to Gateway infra/public#secure",
+		"message": "No HTTPRoute for none.example.org is attached to Gateway/infra/public#secure",
 	}
 	_asked("request", {"sni": "a.org"}).nearest.reason == "NoListener"
 	_asked("request", {"port": 90}).failure.status == "404"

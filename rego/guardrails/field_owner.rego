@@ -18,7 +18,7 @@ _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	some policy in found.policies
 	namespace := split(policy, "/")[2]
 	not _is_permitted(namespace, parameters)
-	message := sprintf("%s is set by %s, which is in namespace %s", [found.path, effective_targets.described(policy), namespace])
+	message := sprintf("%s is set by %s, which is in namespace %s", [effective.field_name(found.path), effective_targets.described(policy), namespace])
 }
 
 _is_permitted(namespace, parameters) if {

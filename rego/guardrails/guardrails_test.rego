@@ -51,7 +51,7 @@ test_a_required_policy_is_missing if {
 
 test_a_required_field_is_missing if {
 	found := required_policy.violations_at(_target(_secured), object.union(_required, {"field": "/oidc"}), []) with data.kinds as _kinds
-	_messages(found) == {"no SecurityPolicy with /oidc is in effect for shop.example.com"}
+	_messages(found) == {"no SecurityPolicy with oidc is in effect for shop.example.com"}
 }
 
 test_a_required_field_of_one_policy_of_a_list if {
@@ -94,9 +94,9 @@ test_a_field_within_its_bounds if {
 }
 
 test_a_field_outside_of_its_bounds if {
-	_messages(_bounded({"maximum": "10s"})) == {"/timeout of SecurityPolicy must be at most 10s, not 30s"}
-	_messages(_bounded({"minimum": "1h"})) == {"/timeout of SecurityPolicy must be at least 1h, not 30s"}
-	_messages(_bounded({"allowed": ["1s"]})) == {`/timeout of SecurityPolicy must be one of ["1s"], not 30s`}
+	_messages(_bounded({"maximum": "10s"})) == {"timeout of SecurityPolicy must be at most 10s, not 30s"}
+	_messages(_bounded({"minimum": "1h"})) == {"timeout of SecurityPolicy must be at least 1h, not 30s"}
+	_messages(_bounded({"allowed": ["1s"]})) == {`timeout of SecurityPolicy must be one of ["1s"], not 30s`}
 }
 
 test_a_violation_names_the_policies_at_fault if {
@@ -128,7 +128,7 @@ test_a_field_that_cannot_be_compared_is_outside if {
 
 test_a_bounded_field_that_is_not_set if {
 	_bounded({"field": "/other", "maximum": 1}) == set()
-	_messages(_bounded({"field": "/other", "required": true})) == {"/other of SecurityPolicy is not in effect"}
+	_messages(_bounded({"field": "/other", "required": true})) == {"other of SecurityPolicy is not in effect"}
 }
 
 _owned(namespaces) := found if {
@@ -138,7 +138,7 @@ _owned(namespaces) := found if {
 
 test_a_field_of_a_permitted_namespace if {
 	_owned(["inf*"]) == set()
-	_messages(_owned(["shop"])) == {"/jwt/issuer is set by SecurityPolicy infra/jwt, which is in namespace infra"}
+	_messages(_owned(["shop"])) == {"jwt.issuer is set by SecurityPolicy/infra/jwt, which is in namespace infra"}
 }
 
 test_a_policy_without_effect if {
@@ -152,7 +152,7 @@ test_one_value_through_all_gateways if {
 	first := _target(_secured)
 	other := object.union(_target({}), {"gateway": _internal, "path": [_internal, _service]})
 	found := same_value.violations_at(other, parameters, [first, other]) with data.kinds as _kinds
-	_messages(found) == {"/timeout of SecurityPolicy is not set, and 30s via Gateway infra/public"}
+	_messages(found) == {"timeout of SecurityPolicy is not set, and 30s via Gateway/infra/public"}
 	same := same_value.violations_at(first, parameters, [first, other]) with data.kinds as _kinds
 	same == set()
 }
@@ -162,8 +162,8 @@ _weakened(before, parameters) := found if {
 }
 
 test_a_field_that_is_no_longer_in_effect if {
-	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"]})) == {"what SecurityPolicy infra/jwt sets is no longer in effect: /jwt/issuer, /timeout"}
-	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"], "fields": ["/timeout"]})) == {"what SecurityPolicy infra/jwt sets is no longer in effect: /timeout"}
+	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"]})) == {"what SecurityPolicy/infra/jwt sets is no longer in effect: jwt.issuer, timeout"}
+	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"], "fields": ["/timeout"]})) == {"what SecurityPolicy/infra/jwt sets is no longer in effect: timeout"}
 }
 
 test_without_a_change_nothing_is_weakened if {
@@ -174,7 +174,7 @@ test_without_a_change_nothing_is_weakened if {
 test_every_value_of_policies_that_all_apply_is_within_bounds if {
 	all_apply := {"example.com/SecurityPolicy": {"spec": [{"limit": 1}, {"limit": 9}], "origins": {"/0": _jwt, "/1": _jwt}}}
 	found := bounded_field.violations_at(_target(all_apply), {"kind": "example.com/SecurityPolicy", "field": "/limit", "maximum": 5}, []) with data.kinds as _kinds
-	_messages(found) == {"/limit of SecurityPolicy must be at most 5, not 9"}
+	_messages(found) == {"limit of SecurityPolicy must be at most 5, not 9"}
 }
 
 test_a_misspelled_kind_or_field_is_unknown if {
@@ -259,7 +259,7 @@ test_a_field_inside_of_a_unit_is_in_effect if {
 	_judged("required", _limited, {"field": "/limits/all/rates"}) == set()
 	count(_judged("required", _limited, {"field": "/limits/all/counters"})) == 1
 	_messages(_judged("owned", _limited, {"field": "/limits/all/per", "namespaces": ["shop"]})) == {
-		"/limits/all/per is set by LimitPolicy infra/base, which is in namespace infra",
+		"limits.all.per is set by LimitPolicy/infra/base, which is in namespace infra",
 	}
 }
 
@@ -270,10 +270,10 @@ test_a_field_that_a_null_removed_is_missing if {
 
 test_items_of_a_list_are_judged_by_place_by_key_and_all if {
 	_judged("bounded", _limited, {"field": "/rules/a/wait", "maximum": "10s"}) == set()
-	every field in ["/rules/b/wait", "/rules/1/wait", "/rules/*/wait"] {
+	every field, name in {"/rules/b/wait": "rules.b.wait", "/rules/1/wait": "rules[1].wait", "/rules/*/wait": "rules[*].wait"} {
 		_messages(_judged("bounded", _limited, {"field": field, "maximum": "10s"})) == {sprintf(
 			"%s of LimitPolicy must be at most 10s, not 0s, which is no limit",
-			[field],
+			[name],
 		)}
 	}
 	{one.policies | some one in _judged("bounded", _limited, {"field": "/rules/*/wait", "maximum": "10s"})} == {[_own]}
@@ -281,16 +281,16 @@ test_items_of_a_list_are_judged_by_place_by_key_and_all if {
 
 test_a_field_is_of_the_type_that_the_kind_describes if {
 	_judged("bounded", _limited, {"field": "/body", "maximum": "1g"}) == set()
-	_messages(_judged("bounded", _limited, {"field": "/body", "maximum": "1h"})) == {"/body of LimitPolicy must be at most 1h, not 10m, and they are not of one type"}
-	_messages(_judged("bounded", _limited, {"field": "/body", "maximum": "9m"})) == {"/body of LimitPolicy must be at most 9m, not 10m"}
+	_messages(_judged("bounded", _limited, {"field": "/body", "maximum": "1h"})) == {"body of LimitPolicy must be at most 1h, not 10m, and they are not of one type"}
+	_messages(_judged("bounded", _limited, {"field": "/body", "maximum": "9m"})) == {"body of LimitPolicy must be at most 9m, not 10m"}
 }
 
 test_a_field_below_a_scalar_cannot_be_judged if {
-	why := `/mode/level of LimitPolicy cannot be judged: /mode is "off", which has no fields`
+	why := `mode.level of LimitPolicy cannot be judged: mode is "off", which has no fields`
 	_messages(_judged("bounded", _limited, {"field": "/mode/level", "maximum": 1})) == {why}
 	_messages(_judged("owned", _limited, {"field": "/mode/level", "namespaces": ["*"]})) == {why}
 	count(_judged("required", _limited, {"field": "/mode/level"})) == 1
-	_messages(_judged("kept", {}, {"fields": ["/mode/level"]})) == {`/mode/level of example.com/LimitPolicy cannot be judged: /mode is "off", which has no fields`}
+	_messages(_judged("kept", {}, {"fields": ["/mode/level"]})) == {`mode.level of example.com/LimitPolicy cannot be judged: mode is "off", which has no fields`}
 }
 
 test_what_a_unit_or_an_item_no_longer_has_is_weakened if {
@@ -298,8 +298,8 @@ test_what_a_unit_or_an_item_no_longer_has_is_weakened if {
 		{"op": "remove", "path": ["example.com/LimitPolicy", "spec", "limits", "all", "per"]},
 		{"op": "remove", "path": "example.com~1LimitPolicy/spec/rules/0"},
 	])
-	_messages(_judged("kept", dropped, {})) == {"what LimitPolicy infra/base sets is no longer in effect: /limits/all/per, /rules/a/id, /rules/a/wait"}
-	_messages(_judged("kept", dropped, {"fields": ["/limits/all/per"]})) == {"what LimitPolicy infra/base sets is no longer in effect: /limits/all/per"}
+	_messages(_judged("kept", dropped, {})) == {"what LimitPolicy/infra/base sets is no longer in effect: limits.all.per, rules.a.id, rules.a.wait"}
+	_messages(_judged("kept", dropped, {"fields": ["/limits/all/per"]})) == {"what LimitPolicy/infra/base sets is no longer in effect: limits.all.per"}
 	_judged("kept", dropped, {"fields": ["/rules/b"]}) == set()
 }
 
@@ -334,8 +334,8 @@ test_every_pair_of_paths_through_gateways_has_one_value if {
 	}
 	found == {
 		ways[0].path: set(),
-		ways[1].path: {"/timeout of SecurityPolicy is 7s, and 5s via Route shop/a"},
-		ways[2].path: {"/timeout of SecurityPolicy is 5s, and 7s via Gateway infra/public"},
+		ways[1].path: {"timeout of SecurityPolicy is 7s, and 5s via Route/shop/a"},
+		ways[2].path: {"timeout of SecurityPolicy is 5s, and 7s via Gateway/infra/public"},
 	}
 	one_gateway := array.slice(ways, 0, 2)
 	alone := same_value.violations_at(ways[1], parameters, one_gateway) with data.kinds as _kinds

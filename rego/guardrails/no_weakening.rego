@@ -29,7 +29,7 @@ _found(kind, former, effect, fields) := {{"message": message, "severity": "unkno
 	effect.unknown
 } else := {{"message": message, "severity": "unknown"} |
 	some field in fields
-	message := sprintf("%s of %s cannot be judged: %s", [field, kind, effective.obstacle(former, field)])
+	message := sprintf("%s of %s cannot be judged: %s", [effective.field_name(field), kind, effective.obstacle(former, field)])
 } | {{"message": message, "severity": "high", "field": paths[0], "policies": {policy}, "extent": paths} |
 	lost := {found |
 		some field in fields
@@ -40,6 +40,6 @@ _found(kind, former, effect, fields) := {{"message": message, "severity": "unkno
 	paths := sort({found.path | some found in lost; policy in found.policies})
 	message := sprintf("what %s sets is no longer in effect: %s", [
 		effective_targets.described(policy),
-		concat(", ", paths),
+		concat(", ", [effective.field_name(path) | some path in paths]),
 	])
 }

@@ -56,5 +56,5 @@ _others(effects, kinds) := {policy |
 
 _wanted(parameters) := sprintf("%s%s", [
 	concat(" or ", [split(kind, "/")[1] | some kind in parameters.kinds]),
-	concat("", [sprintf(" with %s", [field]) | field := parameters.field]),
+	concat("", [sprintf(" with %s", [effective.field_name(field)]) | field := parameters.field]),
 ])

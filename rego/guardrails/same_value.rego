@@ -19,7 +19,7 @@ violations_at(target, parameters, targets) := effective_targets.unknown(effectiv
 	here := ways[place]
 	there := [one | some one in array.slice(ways, 0, place); one.values != here.values][0]
 	message := sprintf("%s of %s is %v, and %v via %s", [
-		parameters.field,
+		effective.field_name(parameters.field),
 		split(parameters.kind, "/")[1],
 		_text(here.values),
 		_text(there.values),

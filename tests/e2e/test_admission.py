@@ -73,16 +73,16 @@ def test_policies_and_objects_are_checked_on_their_way_in(
     own_control_plane: ControlPlane, kubectl: Said, bridge: subprocess.Popen[bytes]
 ) -> None:
     dry, create = ["apply", "--dry-run=server", "-f", "-"], ["create", "configmap", "unlimited"]
-    until(kubectl, dry, SALE, "ColorPolicy shop/sale becomes effective on 1 route of namespace shop")
+    until(kubectl, dry, SALE, "ColorPolicy/shop/sale becomes effective on 1 route of namespace shop")
     _, reported = kubectl(*dry, text=SALE)
     assert (
         "overridden by infra/accessibility (Patch overrides), infra/internal-tools (Atomic overrides) on 1 of"
         in reported
     )
-    assert "ColorPolicy shop/sale overrides shop/cart on 1 route" in reported
+    assert "ColorPolicy/shop/sale overrides shop/cart on 1 route" in reported
     code, reported = kubectl(*dry, text=SALE.replace("HTTPRoute", "TLSRoute"))
     assert code == 1
-    assert "denied the request: ColorPolicy shop/sale is Invalid: ColorPolicy cannot target a TLSRoute" in reported
+    assert "denied the request: ColorPolicy/shop/sale is Invalid: ColorPolicy cannot target a TLSRoute" in reported
     assert own_control_plane.api.get(CONFIGURATION)["webhooks"][0]["failurePolicy"] == "Ignore"
 
     # From here on the webhook evaluates the rules for ConfigMaps, until the policy is deleted.

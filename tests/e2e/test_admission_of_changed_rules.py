@@ -10,7 +10,7 @@ from tests.e2e.reviewing import Review, message_of, webhook_of
 from tests.e2e.tints import BASE, KIND, Object, constraint, crd, guardrail, kind, library, rego, strategy
 from tests.eventually import eventually_blocking
 
-CART = "HTTPRoute shop/cart"
+CART = "HTTPRoute/shop/cart"
 
 
 def _bounded(name: str, field: str, **bounds: Any) -> Object:

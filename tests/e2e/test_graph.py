@@ -31,7 +31,7 @@ def test_kind_depth_and_root_select_what_is_drawn(shop: Run) -> None:
     text = shop("graph", "gtw/public", "-n", "infra", "--kind", "cp", "--depth", "1").stdout
     assert "infra/public#https" in text
     assert "HTTPRoute" not in text
-    assert "ColorPolicy infra/brand (partly)" in text
+    assert "ColorPolicy/infra/brand (partly)" in text
 
 
 def test_a_link_that_does_not_count_is_dashed_with_its_reason(shop: Run) -> None:

@@ -63,7 +63,7 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said) -> 
     assert kubectl("apply", "-f", "-", text=GUARDRAIL)[0] == 0
     delete = ["delete", "colorpolicy", "--namespace=infra"]
     denied = (
-        "[public-routes-have-colors] HTTPRoute infra/redirect: rule to-https via Gateway infra/public#http: "
+        "[public-routes-have-colors] HTTPRoute/infra/redirect: rule to-https via Gateway/infra/public#http: "
         "no ColorPolicy is in effect for * (because of ColorPolicy infra/"
     )
     until(kubectl, [*delete, "brand", "--dry-run=server"], "", denied)
@@ -128,7 +128,7 @@ def test_a_deletion_of_a_policy_that_only_its_policykind_describes_is_denied(
     assert code == 0, reported
     assert kubectl("apply", "-f", "-", text=GUARDRAIL.replace("example.com/ColorPolicy", "acme.io/Shield"))[0] == 0
     delete = ["delete", "shield", "all", "--namespace=infra"]
-    denied = "HTTPRoute infra/redirect: rule to-https via Gateway infra/public#http: no Shield is in effect for *"
+    denied = "HTTPRoute/infra/redirect: rule to-https via Gateway/infra/public#http: no Shield is in effect for *"
     until(kubectl, [*delete, "--dry-run=server"], "", denied)
     code, reported = kubectl(*delete)
     assert (code, denied in reported) == (1, True), reported
@@ -171,22 +171,22 @@ OPENING = {
     "a route moves to another Gateway": (
         ["patch", "httproute", "at-http", "--namespace=payments", "--type=merge"],
         '{"spec": {"parentRefs": [{"name": "doors", "namespace": "infra", "sectionName": "open"}]}}',
-        "HTTPRoute payments/at-http: rule all via Gateway infra/doors#open: no ColorPolicy is in effect for *",
+        "HTTPRoute/payments/at-http: rule all via Gateway/infra/doors#open: no ColorPolicy is in effect for *",
     ),
     "a listener takes routes of all namespaces": (
         ["patch", "gateway", "doors", "--namespace=infra", "--type=json"],
         '[{"op": "replace", "path": "/spec/listeners/1/allowedRoutes/namespaces/from", "value": "All"}]',
-        "HTTPRoute payments/at-own: rule all via Gateway infra/doors#own: no ColorPolicy is in effect for *",
+        "HTTPRoute/payments/at-own: rule all via Gateway/infra/doors#own: no ColorPolicy is in effect for *",
     ),
     "a listener's hostname becomes public": (
         ["patch", "gateway", "doors", "--namespace=infra", "--type=json"],
         '[{"op": "replace", "path": "/spec/listeners/2/hostname", "value": "*.a.org"}]',
-        "HTTPRoute payments/at-inner: rule all via Gateway infra/doors#inner: no ColorPolicy is in effect for *.a.org",
+        "HTTPRoute/payments/at-inner: rule all via Gateway/infra/doors#inner: no ColorPolicy is in effect for *.a.org",
     ),
     "a Namespace gets the label of a listener": (
         ["patch", "namespace", "payments", "--type=json"],
         '[{"op": "add", "path": "/metadata/labels/exposure", "value": "public"}]',
-        "HTTPRoute payments/at-chosen: rule all via Gateway infra/doors#chosen: no ColorPolicy is in effect for *",
+        "HTTPRoute/payments/at-chosen: rule all via Gateway/infra/doors#chosen: no ColorPolicy is in effect for *",
     ),
 }
 
@@ -244,7 +244,7 @@ spec:
 def test_a_namespace_that_takes_policies_of_others_along_is_not_deleted(kubectl: Said) -> None:
     code, reported = kubectl("apply", "-f", "-", text=f"{GUARDRAIL}---{LOANED}")
     assert code == 0, reported
-    denied = "HTTPRoute payments/lent: rule all via Gateway infra/lent#web: no ColorPolicy is in effect for *"
+    denied = "HTTPRoute/payments/lent: rule all via Gateway/infra/lent#web: no ColorPolicy is in effect for *"
     until(kubectl, ["delete", "namespace", "loans", "--dry-run=server"], "", denied)
     until(kubectl, ["delete", "referencegrant", "colors-of-loans", "--namespace=infra", "--dry-run=server"], "", denied)
 
@@ -266,6 +266,6 @@ def test_a_deletion_above_thousands_of_routes_is_denied(module_control_plane: Co
             session.request("POST", routes, route)
     assert kubectl("apply", "-f", "-", text=GUARDRAIL)[0] == 0
     delete = ["delete", "colorpolicy", "wide", "--namespace=infra"]
-    until(kubectl, [*delete, "--dry-run=server"], "", "[public-routes-have-colors] HTTPRoute payments/wide")
+    until(kubectl, [*delete, "--dry-run=server"], "", "[public-routes-have-colors] HTTPRoute/payments/wide")
     code, reported = kubectl(*delete)
     assert (code, "denied the request" in reported) == (1, True), reported

@@ -72,9 +72,9 @@ def test_a_deletion_that_takes_the_policy_of_many_routes_is_denied(
     # The first 230 routes have a policy of their own: those that are judged first are no witnesses.
     with webhook_of(bridge_path, environment, tmp_path, _objects(250, range(230))) as review:
         response = _decided(review, allowed=False)
-        witness = "[locked] HTTPRoute town/house-0230: rule all via Gateway edge/wide#web: no SecurityPolicy with /jwt"
+        witness = "[locked] HTTPRoute/town/house-0230: rule all via Gateway/edge/wide#web: no SecurityPolicy with jwt"
         assert witness in message_of(response), response
-        assert "(because of SecurityPolicy edge/of-wide)" in message_of(response)
+        assert "(because of SecurityPolicy/edge/of-wide)" in message_of(response)
         assert "; ways out: " in message_of(response)
 
 

@@ -49,7 +49,7 @@ def test_shipped_guardrails_judge_what_is_in_effect(bridge: Run) -> None:
     }
     [feeds] = [row for row in rows if (row["constraint"], row["details"]["target"]) == OF_FEEDS]
     assert feeds["message"] == (
-        "rule rss via Gateway infra/public#https: /theme is set by ColorPolicy blog/feeds, which is in namespace blog"
+        "rule rss via Gateway/infra/public#https: theme is set by ColorPolicy/blog/feeds, which is in namespace blog"
     )
     assert (feeds["details"]["severity"], feeds["details"]["field"]) == ("high", "/theme")
 
@@ -78,8 +78,8 @@ def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None
     done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
     assert done.returncode == 1, done.stderr
     assert {row["message"] for row in json.loads(done.stdout)} == {
-        "rule checkout via Gateway infra/public#https: contrast 7",
-        "rule checkout via Gateway infra/internal#http: contrast 10",
+        "rule checkout via Gateway/infra/public#https: contrast 7",
+        "rule checkout via Gateway/infra/internal#http: contrast 10",
     }
 
 
@@ -96,7 +96,7 @@ spec:
 def test_a_change_that_brings_a_guardrail_is_judged_by_it(bridge: Run) -> None:
     done = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=NEW)
     assert {one["message"] for one in json.loads(done.stdout)["problems"]["introduced"]} == {
-        "rule to-https via Gateway infra/public#http: /contrast of ColorPolicy must be at least 7, not 4"
+        "rule to-https via Gateway/infra/public#http: contrast of ColorPolicy must be at least 7, not 4"
     }
 
 
@@ -113,8 +113,8 @@ def test_a_test_whose_changes_bring_a_guardrail_is_judged_by_it(bridge: Run, tmp
 def test_a_change_that_brings_rego_is_judged_by_it(bridge: Run) -> None:
     done = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=OWN)
     assert {one["message"] for one in json.loads(done.stdout)["problems"]["introduced"]} == {
-        "rule checkout via Gateway infra/public#https: contrast 7",
-        "rule checkout via Gateway infra/internal#http: contrast 10",
+        "rule checkout via Gateway/infra/public#https: contrast 7",
+        "rule checkout via Gateway/infra/internal#http: contrast 10",
     }
     broken = bridge("analyze", "-f", "-", "--manifests", SHOP, "-o", "json", text=OWN.replace("endswith(", "endwith("))
     assert broken.returncode == 1
@@ -237,8 +237,8 @@ def test_a_guardrail_that_fails_is_reported_and_the_others_go_on(bridge: Run, tm
     done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
     rows = json.loads(done.stdout)
     assert {row["message"] for row in rows if row["constraint"] == "checkout"} == {
-        "rule checkout via Gateway infra/public#https: contrast 7",
-        "rule checkout via Gateway infra/internal#http: contrast 10",
+        "rule checkout via Gateway/infra/public#https: contrast 7",
+        "rule checkout via Gateway/infra/internal#http: contrast 10",
     }
     [failed] = [row for row in rows if row["constraint"] == "failing"]
     assert failed["object"] == "gateway.networking.k8s.io/HTTPRoute/shop/cart"

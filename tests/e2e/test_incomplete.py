@@ -19,7 +19,7 @@ def test_an_incomplete_outcome_is_marked_and_no_warning_comes_from_it(bridge: Ru
         "status"
     )
     assert ask("get", "policies").count("(incomplete)") == 2
-    assert "TrafficPolicy harbor/slow (incomplete)" in ask("tree").replace("\u00a0", " ")
+    assert "TrafficPolicy/harbor/slow (incomplete)" in ask("tree").replace("\u00a0", " ")
     assert "(overridden)" not in ask("graph", "-o", "mermaid")
     found = json.loads(ask("problems", "-o", "json"))
     assert {one["subject"].rpartition("/")[2]: (one["reason"], one["enforcementAction"]) for one in found} == {

@@ -21,7 +21,7 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: lone}]
   retry: {numRetries: 3}
 """
-WHY = "Gateway infra/gone does not exist"
+WHY = "Gateway/infra/gone does not exist"
 
 
 def test_answers_about_a_route_without_a_gateway_say_that_it_is_not_attached(bridge: Run, tmp_path: Path) -> None:

@@ -47,22 +47,22 @@ def test_the_example_has_the_outcomes_that_its_comments_tell(bridge: Run) -> Non
             name = f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
             reasons[f"{obj['kind']} {name}"] = (by_type["Accepted"], by_type.get("Programmed", ""))
     assert reasons == {
-        "ColorPolicy infra/brand": ("Accepted", "PartiallyProgrammed"),
-        "ColorPolicy infra/accessibility": ("Accepted", "Programmed"),
-        "ColorPolicy infra/internal-tools": ("Accepted", "Programmed"),
-        "ColorPolicy infra/blog-moderation": ("Accepted", "Programmed"),
-        "ColorPolicy shop/storefront": ("Accepted", "PartiallyProgrammed"),
-        "ColorPolicy shop/cart": ("Accepted", "PartiallyProgrammed"),
-        "ColorPolicy shop/checkout": ("Accepted", "PartiallyProgrammed"),
-        "ColorPolicy shop/admin": ("Accepted", "Overridden"),
-        "ColorPolicy shop/summer-sale": ("TargetNotFound", ""),
-        "ColorPolicy blog/posts-contrast": ("Accepted", "Overridden"),
-        "ColorPolicy blog/shop-banner": ("TargetNotFound", ""),
-        "ColorPolicy blog/feeds": ("Accepted", "Programmed"),
-        "TimeoutPolicy shop/catalog": ("Accepted", "PartiallyProgrammed"),
-        "TimeoutPolicy shop/catalog-again": ("Conflicted", ""),
-        "TimeoutPolicy shop/catalog-metrics": ("Accepted", "Programmed"),
-        "TimeoutPolicy payments/ledger": ("Accepted", "Programmed"),
+        "ColorPolicy/infra/brand": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy/infra/accessibility": ("Accepted", "Programmed"),
+        "ColorPolicy/infra/internal-tools": ("Accepted", "Programmed"),
+        "ColorPolicy/infra/blog-moderation": ("Accepted", "Programmed"),
+        "ColorPolicy/shop/storefront": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy/shop/cart": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy/shop/checkout": ("Accepted", "PartiallyProgrammed"),
+        "ColorPolicy/shop/admin": ("Accepted", "Overridden"),
+        "ColorPolicy/shop/summer-sale": ("TargetNotFound", ""),
+        "ColorPolicy/blog/posts-contrast": ("Accepted", "Overridden"),
+        "ColorPolicy/blog/shop-banner": ("TargetNotFound", ""),
+        "ColorPolicy/blog/feeds": ("Accepted", "Programmed"),
+        "TimeoutPolicy/shop/catalog": ("Accepted", "PartiallyProgrammed"),
+        "TimeoutPolicy/shop/catalog-again": ("Conflicted", ""),
+        "TimeoutPolicy/shop/catalog-metrics": ("Accepted", "Programmed"),
+        "TimeoutPolicy/payments/ledger": ("Accepted", "Programmed"),
     }
 
 

@@ -82,7 +82,7 @@ def test_a_change_inside_of_a_merge_unit_is_a_weakening(bridge: Run, tmp_path: P
     world = _write(tmp_path, "istio.io/gateway-controller", _limits({"people": PER_USER}), kept)
     change = tmp_path / "change.yaml"
     change.write_text(yaml.safe_dump(_limits({"people": {"rates": PER_USER["rates"]}})))
-    lost = "what RateLimitPolicy web/of-site sets is no longer in effect: /limits/people/counters"
+    lost = "what RateLimitPolicy/web/of-site sets is no longer in effect: limits.people.counters"
     for what in (["-f", change], ["--delete", "ratelimitpolicy/web/of-site"]):
         done = bridge("analyze", *what, "--manifests", world, "-o", "json")
         assert any(one["message"].endswith(lost) for one in json.loads(done.stdout)["problems"]["introduced"])
@@ -127,7 +127,7 @@ def test_a_field_below_a_scalar_is_no_green_answer(bridge: Run, tmp_path: Path) 
     )
     world = _write(tmp_path, "istio.io/gateway-controller", _limits({"people": PER_USER}), bounded)
     [message] = _messages(bridge, world)
-    assert message.endswith('cannot be judged: /limits/people/rates/0/window is "1m", which has no fields')
+    assert message.endswith('cannot be judged: limits.people.rates[0].window is "1m", which has no fields')
 
 
 def test_authentication_of_a_gateway_is_not_known_at_a_tcp_route(bridge: Run, tmp_path: Path) -> None:

@@ -448,7 +448,7 @@ def test_over_tls_edges_with_tokens_of_their_own_are_shown_by_fleet_status(fleet
 
     answer = eventually_blocking(lambda: bridge(*asked, "--ca-file", authority), is_complete)
     assert answer.returncode == 1
-    problem = r"^new\.such +view new\.such selects nothing: no Gateway new/such exists$"
+    problem = r"^new\.such +view new\.such selects nothing: no Gateway/new/such exists$"
     assert re.search(problem, answer.stdout, re.MULTILINE), answer.stdout
     document = json.loads(bridge(*asked, "--ca-file", authority, "-o", "json").stdout)
     views = {one["name"]: one for one in document["views"] if one["revision"]}
@@ -466,7 +466,7 @@ def test_hub_gives_a_view_only_for_a_token_and_says_why_there_is_none(fleet: Fle
     assert [fleet.get(view_path("all"), one)[0] for one in (None, "wrong")] == [401, 401]
     eventually_blocking(lambda: fleet.get_view("all")[0], lambda status: status == 200)
     for name, message in {
-        "new.such": "view new.such selects nothing: no Gateway new/such exists",
+        "new.such": "view new.such selects nothing: no Gateway/new/such exists",
         "nope": "no view 'nope' is published: see the setting publish",
         "a%20b%2F..%2Fall": "no view 'a b/../all' is published: see the setting publish",
     }.items():

@@ -141,7 +141,7 @@ violations contains {"message": "never"} if {
 }
 """
 )
-ON_GOOD = "HTTPRoute infra/good: rule all via Gateway infra/public#http-80: "
+ON_GOOD = "HTTPRoute/infra/good: rule all via Gateway/infra/public#http-80: "
 
 
 def guarding(name: str, failure_policy: str = "Ignore") -> Object:
@@ -174,9 +174,9 @@ async def test_guardrail_that_fails_leaves_the_others_their_decision(opa_path: P
     )
     messages, warnings = response["status"]["message"], response["warnings"]
     assert f"[sound-ignore] {ON_GOOD}red is not allowed" in messages
-    assert "[fails-fail] HTTPRoute infra/good: cannot be judged: " in messages
+    assert "[fails-fail] HTTPRoute/infra/good: cannot be judged: " in messages
     assert "fails-ignore" not in messages
-    assert any(one.startswith("[fails-ignore] HTTPRoute infra/good: cannot be judged: ") for one in warnings)
+    assert any(one.startswith("[fails-ignore] HTTPRoute/infra/good: cannot be judged: ") for one in warnings)
 
 
 @pytest.mark.long

@@ -196,7 +196,7 @@ spec: {targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: unus
 async def test_problems_are_first_and_can_be_shown_alone(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
     assert await page.page.locator("#details h3").inner_text() == "Needs attention: 7 problems"
-    await page.shows("#details .stack", "blog/feeds TargetNotFound Target HTTPRoute blog/feeds#json is not found")
+    await page.shows("#details .stack", "blog/feeds TargetNotFound Target HTTPRoute/blog/feeds#json is not found")
     numbers = await page.page.locator("#details .numbers").bounding_box()
     assert numbers
     assert numbers["height"] < 60  # two lines

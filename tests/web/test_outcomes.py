@@ -70,7 +70,7 @@ async def test_an_outcome_that_is_not_certain_has_a_sign_a_filter_and_a_row(chan
     for name, row in zip(("fast", "slow"), await rows.all(), strict=True):
         text = " ".join((await row.inner_text()).split())
         assert text == f"? Traffic harbor/{name} Incomplete(warning) Its outcome is not certain: {WHY}"
-    row = page.page.get_by_role("treeitem", name="TrafficPolicy harbor/slow, not certain")
+    row = page.page.get_by_role("treeitem", name="TrafficPolicy/harbor/slow, not certain")
     assert await row.locator(".sign").inner_text() == "?"
     await page.page.locator("#filter-outcomes label", has_text="not\u00a0certain").click()
     await page.until("!policyBridge.graph.position('core/Service/payments/ledger')")
@@ -101,10 +101,10 @@ async def test_until_the_outcomes_are_known_the_page_is_not_live_and_shows_none(
         ]"""
     )
     assert (state, heading) == ("computing outcomes …", "Computing outcomes …")
-    assert f"CargoPolicy harbor/size-{ROUTES - 1}" in outline
+    assert f"CargoPolicy/harbor/size-{ROUTES - 1}" in outline
     assert "active" not in outline
     assert "overridden" not in outline
     await page.shows("#state", "live")
     await page.shows("#details h3", "No problems")
-    await page.page.get_by_role("treeitem", name="CargoPolicy harbor/size-0, active").wait_for()
-    await page.page.get_by_role("treeitem", name="CargoPolicy harbor/weight, partly overridden").wait_for()
+    await page.page.get_by_role("treeitem", name="CargoPolicy/harbor/size-0, active").wait_for()
+    await page.page.get_by_role("treeitem", name="CargoPolicy/harbor/weight, partly overridden").wait_for()

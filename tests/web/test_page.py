@@ -35,7 +35,7 @@ async def test_overridden_policy_looks_overridden_in_picture_and_outline(shop: B
     pill = await page.position(f"example.com/ColorPolicy/shop/admin\n@{admin}")
     assert pill is not None
     assert "overridden" in pill["classes"]
-    row = page.page.get_by_role("treeitem", name="ColorPolicy shop/admin, overridden")
+    row = page.page.get_by_role("treeitem", name="ColorPolicy/shop/admin, overridden")
     style = await row.locator(".name").evaluate("(element) => getComputedStyle(element).textDecorationLine")
     assert style == "line-through"
 
@@ -179,7 +179,7 @@ async def test_policies_that_are_attached_to_nothing_are_counted_filtered_and_sh
     key = "policybridge.io/Nothing/shop/attached"
     (changing.folder / "adrift.yaml").write_text(NOWHERE)
     await page.go(changing.url)
-    row = page.page.get_by_role("treeitem", name="ColorPolicy shop/adrift")
+    row = page.page.get_by_role("treeitem", name="ColorPolicy/shop/adrift")
     await row.wait_for()
     counted = page.page.locator("#filter-outcomes label", has_text="not\u00a0accepted").locator(".count")
     before = int(await counted.inner_text())

@@ -56,7 +56,7 @@ async def test_pasted_manifest_is_reported_and_marked_in_the_picture(shop: Bridg
     await page.go(shop.url)
     await page.see_what_would_change(text=MANIFEST)
     await page.shows("#changes-answer .mistakes", "kind")
-    await page.shows("#changes-answer .summary", "1 created: ColorPolicy shop/new")
+    await page.shows("#changes-answer .summary", "1 created: ColorPolicy/shop/new")
     await page.shows("#changes-answer .difference", "After")
     marked = await page.position(CHECKOUT)
     assert marked is not None

@@ -46,10 +46,10 @@ async def test_what_violates_a_guardrail_is_marked_with_its_enforcement_and_seve
     assert "violating" not in callbacks["classes"]
     row = page.page.get_by_role("treeitem", name="Rule, checkout, violates enough-contrast (warn, medium)").first
     assert await row.locator(".violation").inner_text() == "!!"
-    policy = "ColorPolicy shop/admin, overridden, violates no-dead-colors (warn, low)"
+    policy = "ColorPolicy/shop/admin, overridden, violates no-dead-colors (warn, low)"
     await page.page.get_by_role("treeitem", name=policy).wait_for()  # one, which may come after the node
     await page.shows(
-        "#details .violations", "enough-contrast warn, medium rule checkout via Gateway infra/public#https"
+        "#details .violations", "enough-contrast warn, medium rule checkout via Gateway/infra/public#https"
     )
 
 

@@ -84,7 +84,7 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const counts = [["created", "+"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
     .filter(([name]) => objects[name].length)
     .map(([name, sign]) => h("li", {}, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${objects[name].length} ${name}: `,
-      objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", `${parts(key).kind} ${place(key)}`]), objects[name].length > 6 && " …"));
+      objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", short(key)]), objects[name].length > 6 && " …"));
   const bad = problems.introduced.length + mistakes.length > 0;
   const broken = problems.introduced.filter(isViolation).length;
   const introduced = [[broken, "violation"], [problems.introduced.length - broken, "problem"]]

@@ -5,7 +5,7 @@ export function nameOf(pointer) {
   if (pointer === "") return "(all)";
   let name = "";
   for (const part of pointer.slice(1).split("/").map(unescape)) {
-    if (/^\d+$/.test(part)) name += `[${part}]`;
+    if (/^(\d+|\*)$/.test(part)) name += `[${part}]`;
     else if (/^[\w-]+$/.test(part)) name += name ? `.${part}` : part;
     else name += `[${JSON.stringify(part)}]`;
   }

@@ -121,7 +121,7 @@ _refusal(policy_key, found) := sprintf("conflicts with %s: %s", [keys.short(winn
 	found.reason != "Accepted"
 }
 
-sentence_about(policy_key, text) := sprintf("%s %s %s", [keys.parse(policy_key).kind, keys.short(policy_key), text])
+sentence_about(policy_key, text) := sprintf("%s %s", [keys.describe(policy_key), text])
 
 _writes_constraint if {
 	_type == constraints.type

@@ -33,12 +33,12 @@ _gateway_policy := testing.color("infra", "wide", 1, [testing.ref("Gateway", "pu
 
 test_all_scopes_are_reported_while_they_are_few if {
 	objects := array.concat(testing.world, _routes(["a", "b"]))
-	_warned(objects, 10, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on 3 routes of namespace shop"}
+	_warned(objects, 10, _create(_gateway_policy)) == {"ColorPolicy/infra/wide becomes effective on 3 routes of namespace shop"}
 }
 
 test_of_many_scopes_a_part_is_reported_as_the_least if {
 	objects := array.concat(testing.world, _routes(["a", "b", "c", "d"]))
-	_warned(objects, 2, _create(_gateway_policy)) == {"ColorPolicy infra/wide becomes effective on at least 2 routes of namespace shop"}
+	_warned(objects, 2, _create(_gateway_policy)) == {"ColorPolicy/infra/wide becomes effective on at least 2 routes of namespace shop"}
 }
 
 test_an_update_that_reaches_more_reports_the_new_targets if {
@@ -46,15 +46,15 @@ test_an_update_that_reaches_more_reports_the_new_targets if {
 	before := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a")], {"theme": "dark"})
 	after := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "a"), testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
 	query_input := object.union(_create(after), {"operation": "UPDATE", "oldObject": before})
-	_warned(array.concat(objects, [before]), 10, query_input) == {"ColorPolicy shop/warm becomes effective on 1 route of namespace shop"}
+	_warned(array.concat(objects, [before]), 10, query_input) == {"ColorPolicy/shop/warm becomes effective on 1 route of namespace shop"}
 }
 
 test_a_policy_that_is_overridden_in_part_says_where if {
 	strict := testing.color("infra", "strict", 1, [testing.ref("Gateway", "public")], {"overrides": {"strategy": "patch", "theme": "plain"}})
 	warm := testing.color("shop", "warm", 2, [testing.ref("HTTPRoute", "cart")], {"strategy": "patch", "theme": "dark", "text": "black"})
 	_warned(array.concat(testing.world, [strict]), 10, _create(warm)) == {
-		"ColorPolicy shop/warm is partly overridden by infra/strict (Patch overrides) on 1 of 1 route",
-		"ColorPolicy shop/warm becomes effective on 1 route of namespace shop",
+		"ColorPolicy/shop/warm is partly overridden by infra/strict (Patch overrides) on 1 of 1 route",
+		"ColorPolicy/shop/warm becomes effective on 1 route of namespace shop",
 	}
 }
 
@@ -69,16 +69,16 @@ test_at_most_three_overriding_policies_are_named if {
 	warm := testing.color("shop", "warm", 9, [testing.ref("HTTPRoute", "cart")], fields)
 	three := "infra/strict-0 (Patch overrides), infra/strict-1 (Patch overrides), infra/strict-2 (Patch overrides)"
 	_warned(array.concat(testing.world, array.slice(strict, 0, 3)), 10, _create(warm)) == {
-		sprintf("ColorPolicy shop/warm is partly overridden by %s on 1 of 1 route", [three]),
-		"ColorPolicy shop/warm becomes effective on 1 route of namespace shop",
+		sprintf("ColorPolicy/shop/warm is partly overridden by %s on 1 of 1 route", [three]),
+		"ColorPolicy/shop/warm becomes effective on 1 route of namespace shop",
 	}
 	_warned(array.concat(testing.world, strict), 10, _create(warm)) == {
-		sprintf("ColorPolicy shop/warm is partly overridden by %s and 1 more on 1 of 1 route", [three]),
-		"ColorPolicy shop/warm becomes effective on 1 route of namespace shop",
+		sprintf("ColorPolicy/shop/warm is partly overridden by %s and 1 more on 1 of 1 route", [three]),
+		"ColorPolicy/shop/warm becomes effective on 1 route of namespace shop",
 	}
 }
 
 test_a_direct_policy_is_reported_with_its_targets if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
-	_warned(testing.world, 10, _create(slow)) == {"TimeoutPolicy shop/slow becomes effective on 1 service of namespace shop"}
+	_warned(testing.world, 10, _create(slow)) == {"TimeoutPolicy/shop/slow becomes effective on 1 service of namespace shop"}
 }

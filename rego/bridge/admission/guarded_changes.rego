@@ -295,7 +295,7 @@ _listed(rows, action) := array.flatten([
 ]) if {
 	found := [row | some row in rows; row.enforcementAction == action]
 	texts := sort({sprintf("[%s] %s: %s%s", [row.constraint, keys.describe(row.object), row.message, _fault(row)]) | some row in found})
-	names := {sprintf("Constraint %s", [row.constraint]) | some row in found}
+	names := {sprintf("Constraint/%s", [row.constraint]) | some row in found}
 	left := count(texts) - _shown
 }
 

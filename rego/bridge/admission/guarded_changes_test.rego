@@ -40,7 +40,7 @@ _messages(constraints, more, request) := found if {
 		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy", "bridge.guardrails.no_weakening"}
 }
 
-_missing := "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for * (because of ColorPolicy infra/dark)"
+_missing := "[colors] HTTPRoute/shop/cart: rule pay via Gateway/infra/public#http: no ColorPolicy is in effect for * (because of ColorPolicy/infra/dark)"
 
 test_a_deletion_that_introduces_violations_is_denied if {
 	found := _messages([_constraint("colors", {})], [_dark], _deletion)
@@ -52,8 +52,8 @@ test_what_was_in_effect_where_a_policy_moves_to_counts if {
 	old := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "fresh")], {"contrast": 5})
 	new := object.union(old, {"spec": {"targetRefs": [testing.ref("HTTPRoute", "cart")]}})
 	found := _messages([kept], [_dark, old, _fresh("public")], _update("example.com", "shop", old, new))
-	lost := "rule pay via Gateway infra/public#http: what ColorPolicy infra/dark sets is no longer in effect: /theme (because of ColorPolicy infra/dark)"
-	["deny", concat("", ["[kept] HTTPRoute shop/cart: ", lost])] in found
+	lost := "rule pay via Gateway/infra/public#http: what ColorPolicy/infra/dark sets is no longer in effect: theme (because of ColorPolicy/infra/dark)"
+	["deny", concat("", ["[kept] HTTPRoute/shop/cart: ", lost])] in found
 }
 
 _effects(constraints, request) := found if {
@@ -104,7 +104,7 @@ test_an_update_and_a_creation_are_judged_as_they_will_be if {
 	}
 	created := _messages([_constraint("colors", {})], [], create)
 	some ["deny", message] in created
-	startswith(message, "[colors] HTTPRoute shop/fresh: rule all via Gateway infra/public#")
+	startswith(message, "[colors] HTTPRoute/shop/fresh: rule all via Gateway/infra/public#")
 }
 
 # A Gateway without policies that admits routes as `allowed` says, and a route that names it.
@@ -125,7 +125,7 @@ _update(group, namespace, old, new) := {
 
 _exposes(objects, request) if {
 	some ["deny", message] in _messages([_constraint("colors", {})], array.concat([_dark], objects), request)
-	message == "[colors] HTTPRoute shop/fresh: rule all via Gateway infra/other#open: no ColorPolicy is in effect for *"
+	message == "[colors] HTTPRoute/shop/fresh: rule all via Gateway/infra/other#open: no ColorPolicy is in effect for *"
 }
 
 test_a_route_that_moves_to_a_gateway_without_policies_is_denied if {
@@ -161,7 +161,7 @@ test_a_namespace_that_takes_a_policy_for_others_along_is_denied if {
 	namespace := {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lent"}}
 	request := {"operation": "DELETE", "kind": {"group": "", "kind": "Namespace"}, "namespace": "lent", "name": "lent", "object": null, "oldObject": namespace}
 	found := _messages([_constraint("colors", {})], [far, grant, namespace], request)
-	["deny", "[colors] HTTPRoute shop/cart: rule pay via Gateway infra/public#http: no ColorPolicy is in effect for *"] in found
+	["deny", "[colors] HTTPRoute/shop/cart: rule pay via Gateway/infra/public#http: no ColorPolicy is in effect for *"] in found
 }
 
 test_what_leaves_with_its_namespace_is_let_go if {
@@ -289,7 +289,7 @@ test_a_denial_names_the_policies_at_fault_that_the_guardrail_names if {
 	cors := "example.com/ColorPolicy/shop/cors"
 	row := {"constraint": "c", "object": testing.cart_route, "message": "m", "enforcementAction": "deny", "details": {"policies": [cors]}}
 	[text, _] := admission._listed({row}, "deny") with input as _deletion
-	text == "[c] HTTPRoute shop/cart: m (because of ColorPolicy shop/cors)"
+	text == "[c] HTTPRoute/shop/cart: m (because of ColorPolicy/shop/cors)"
 }
 
 test_the_objects_below_a_changed_policy_are_judged_again if {
@@ -370,7 +370,7 @@ _unread_requests := {
 test_a_policy_that_the_request_does_not_show_is_denied_by_guardrails_of_its_kind if {
 	hint := "; to admit what is not judged, set failurePolicy: Ignore in the Constraint"
 	every why, request in _unread_requests {
-		text := sprintf("[colors] ColorPolicy shop/own is not judged: %s", [why])
+		text := sprintf("[colors] ColorPolicy/shop/own is not judged: %s", [why])
 		["deny", concat("", [text, hint])] in _unread_messages({}, request)
 		["warn", text] in _unread_messages({"failurePolicy": "Ignore"}, request)
 		_unread_messages({"parameters": {"kinds": ["example.com/TimeoutPolicy"]}}, request) == set()

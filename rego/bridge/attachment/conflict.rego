@@ -2,6 +2,7 @@ package bridge.attachment
 
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.leaves
 import data.bridge.lookup
 import data.bridge.policy as policies
 
@@ -115,10 +116,14 @@ _winner("NotCompared", holders, _, target) := sprintf("%s; policies with more th
 
 _winner("ConflictOnOverlap", holders, policy_key, target) := [sprintf("%s and sets %s too", [_taken_by(holder, target), described]) |
 	some holder in holders
-	described := [text | some text in [_overlap(holder, policy_key), "the whole spec"]; text != ""][0]
+	described := [text | some text in [_named(_overlap(holder, policy_key)), "the whole spec"]; text != ""][0]
 ][0] if {
 	true
 } else := sprintf("%d older policies already target %s", [count(holders), target])
+
+_named(pointer) := "" if pointer == ""
+
+_named(pointer) := leaves.dotted(pointer) if pointer != ""
 
 _taken_by(policy, target) := sprintf("%s, already targets %s", [_older(policy), target])
 

@@ -41,7 +41,7 @@ test_a_gateway_of_a_controller_that_the_kind_does_not_name_is_refused if {
 	_gate_verdicts(_at_door, [_door({}), _class("acme.io/first")]) == [_accepted]
 	_gate_verdicts(_at_door, [_door({}), _class("acme.io/third")]) == [[
 		"Invalid",
-		"Gateway shop/door belongs to GatewayClass guarded, whose controller is not acme.io/first or acme.io/second",
+		"Gateway/shop/door belongs to GatewayClass/guarded, whose controller is not acme.io/first or acme.io/second",
 	]]
 	_gate_verdicts(_at_door, [_door({"gatewayClassName": "unknown"})]) == [_accepted]
 }
@@ -50,7 +50,7 @@ test_a_gateway_with_an_address_that_the_kind_excepts_is_refused if {
 	_gate_verdicts(_at_door, [_door({"addresses": [{"value": "10.0.0.1"}]})]) == [_accepted]
 	_gate_verdicts(_at_door, [_door({"addresses": [{"value": "10.0.0.1"}, {"type": "acme.io/byHand", "value": "x"}]})]) == [[
 		"Invalid",
-		"Gateway shop/door has an address of type acme.io/byHand, so its proxies are deployed by hand. Select them by their labels",
+		"Gateway/shop/door has an address of type acme.io/byHand, so its proxies are deployed by hand. Select them by their labels",
 	]]
 }
 
@@ -61,7 +61,7 @@ test_a_route_that_shares_its_place_needs_the_other_route_as_a_target_too if {
 	_gate_verdicts([cart], []) == [_accepted]
 	_gate_verdicts([cart], [_canary]) == [[
 		"Invalid",
-		"HTTPRoute shop/cart shares a port, a hostname and a path with HTTPRoute shop/canary, which GatePolicy shop/gate does not target",
+		"HTTPRoute/shop/cart shares a port, a hostname and a path with HTTPRoute/shop/canary, which GatePolicy/shop/gate does not target",
 	]]
 	_gate_verdicts([cart, testing.ref("HTTPRoute", "canary")], [_canary]) == [_accepted, _accepted]
 }
@@ -73,9 +73,9 @@ test_a_port_of_a_protocol_on_which_the_kind_does_not_act_is_refused if {
 	section := object.union(testing.service_ref("mixed"), {"sectionName": "dns"})
 	kind := _gate_kind({"class": "Direct", "effectiveTarget": "Target"})
 	_verdicts(_gate("shop", [section, testing.service_ref("mixed"), testing.service_ref("udp")]), [kind, mixed, udp]) == [
-		["Invalid", "GatePolicy acts on ports for TCP and SCTP, but Service shop/mixed#dns is for UDP only"],
+		["Invalid", "GatePolicy acts on ports for TCP and SCTP, but Service/shop/mixed#dns is for UDP only"],
 		_accepted,
-		["Invalid", "GatePolicy acts on ports for TCP and SCTP, but Service shop/udp is for UDP only"],
+		["Invalid", "GatePolicy acts on ports for TCP and SCTP, but Service/shop/udp is for UDP only"],
 	]
 }
 
@@ -86,7 +86,7 @@ test_a_listener_that_shares_its_port_is_refused_where_policies_act_on_whole_port
 	door := _door({"listeners": array.concat(hosts, [testing.listener("own", 8080)])})
 	refs := [testing.section_ref("Gateway", "door", "one"), testing.section_ref("Gateway", "door", "own"), testing.ref("Gateway", "door")]
 	_verdicts(_gate("shop", refs), [kind, door]) == [
-		["Invalid", "GatePolicy acts on whole ports, but Gateway shop/door#one shares a port with Gateway shop/door#two"],
+		["Invalid", "GatePolicy acts on whole ports, but Gateway/shop/door#one shares a port with Gateway/shop/door#two"],
 		_accepted,
 		_accepted,
 	]
@@ -97,7 +97,7 @@ test_a_policy_of_the_root_namespace_needs_no_grant if {
 	kind := _gate_kind({"rootNamespace": "root"})
 	far := [testing.far_ref("HTTPRoute", "shop", "cart")]
 	_verdicts(_gate("root", far), [kind]) == [_accepted]
-	_verdicts(_gate("infra", far), [kind]) == [["TargetNotFound", "Target HTTPRoute shop/cart is not found, or no ReferenceGrant lets this policy name it"]]
+	_verdicts(_gate("infra", far), [kind]) == [["TargetNotFound", "Target HTTPRoute/shop/cart is not found, or no ReferenceGrant lets this policy name it"]]
 }
 
 # T6
@@ -156,7 +156,7 @@ test_where_all_conflict_none_of_several_policies_has_the_target if {
 		"targets": [{"group": "", "kind": "Service"}],
 	})
 	sole := {name: testing.created(testing.with_spec(testing.resource("example.com/v1", "SolePolicy", "shop", name), {"targetRefs": [_cart_ref], "a": 1}), 1) | some name in ["a", "b"]}
-	message := "Service shop/cart has several policies of kind SolePolicy, so none of them applies there"
+	message := "Service/shop/cart has several policies of kind SolePolicy, so none of them applies there"
 	_verdicts(sole.a, [kind]) == [_accepted]
 	_verdicts(sole.a, [kind, sole.b]) == [["Conflicted", message]]
 	_verdicts(sole.b, [kind, sole.a]) == [["Conflicted", message]]
@@ -188,7 +188,7 @@ test_policies_below_a_gateway_of_another_controller_are_reported_as_ignored if {
 		route,
 		_gate("shop", [testing.ref("HTTPRoute", "inside")]),
 	])
-	message := "The controller of GatewayClass guarded is not acme.io/first, so policies of GatePolicy are ignored below it"
+	message := "The controller of GatewayClass/guarded is not acme.io/first, so policies of GatePolicy are ignored below it"
 	refused == {_reported("example.com/GatePolicy/shop/gate", key, "OtherController", message)}
 }
 

@@ -58,7 +58,7 @@ own_verdict(policy_key, ref) := {"reason": "Invalid", "message": message} if {
 } else := {"reason": "Accepted", "message": ""}
 
 # The kind's controller does not implement its policies at this Gateway or route.
-_unmet(conditions, policy_key, ref) := sprintf("%s belongs to GatewayClass %s, whose controller is not %s", [
+_unmet(conditions, policy_key, ref) := sprintf("%s belongs to GatewayClass/%s, whose controller is not %s", [
 	keys.describe(ref.object),
 	class,
 	concat(" or ", sort(controllers)),
@@ -292,13 +292,13 @@ _refusal(policy, ref, paths) := policies.refusal(policy) if {
 	some path in paths
 	node in path
 	not runs_through(policy_kind, path, classes)
-	message := sprintf("className limits it to paths through GatewayClass %s", [concat(" or ", sort(classes))])
+	message := sprintf("className limits it to paths through GatewayClass/%s", [concat(" or ", sort(classes))])
 } else := {"reason": "OtherController", "message": message} if {
 	policy_kind := keys.parse(policy).type
 	names := kinds.get(policy_kind).controllers
 	node := place(policy_kind, ref.key)
 	class := sort({hierarchy.kept_off_by(policy_kind, path) | some path in paths; node in path})[0]
-	message := sprintf("The controller of GatewayClass %s is not %s, so policies of %s are ignored below it", [
+	message := sprintf("The controller of GatewayClass/%s is not %s, so policies of %s are ignored below it", [
 		keys.parse(class).name,
 		concat(" or ", sort(names)),
 		keys.parse(policy).kind,

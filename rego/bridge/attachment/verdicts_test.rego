@@ -24,20 +24,20 @@ test_a_ref_to_what_exists_is_accepted if {
 # T2
 test_a_target_or_section_that_does_not_exist_is_not_found if {
 	_verdicts(_color([testing.ref("HTTPRoute", "gone"), testing.section_ref("HTTPRoute", "cart", "gone")]), []) == [
-		["TargetNotFound", "Target HTTPRoute shop/gone is not found"],
-		["TargetNotFound", "Target HTTPRoute shop/cart#gone is not found"],
+		["TargetNotFound", "Target HTTPRoute/shop/gone is not found"],
+		["TargetNotFound", "Target HTTPRoute/shop/cart#gone is not found"],
 	]
 }
 
 test_target_that_the_user_may_not_read_is_not_called_missing if {
 	policy := _color([testing.ref("HTTPRoute", "gone"), testing.ref("Gateway", "gone")])
 	found := _verdicts(policy, []) with data.unread as {"gateway.networking.k8s.io/Gateway": []}
-	[message | some [_, message] in found] == ["Target HTTPRoute shop/gone is not found", "You can't read its target Gateway shop/gone"]
+	[message | some [_, message] in found] == ["Target HTTPRoute/shop/gone is not found", "You can't read its target Gateway/shop/gone"]
 }
 
 # T2: nothing leaks of another namespace.
 test_absent_and_not_granted_have_one_message if {
-	message := "Target Gateway infra/%s is not found, or no ReferenceGrant lets this policy name it"
+	message := "Target Gateway/infra/%s is not found, or no ReferenceGrant lets this policy name it"
 	_verdicts(_color([testing.far_ref("Gateway", "infra", "public"), testing.far_ref("Gateway", "infra", "gone")]), []) == [
 		["TargetNotFound", sprintf(message, ["public"])],
 		["TargetNotFound", sprintf(message, ["gone"])],
@@ -84,7 +84,7 @@ test_a_namespace_that_the_policy_kind_forbids_is_invalid if {
 	policy := testing.timeout("slow", 1, [object.union(testing.service_ref("cart"), {"namespace": "infra"})], {"request": "1s"})
 	_verdicts(policy, []) == [[
 		"Invalid",
-		"TimeoutPolicy cannot target another namespace, as Service infra/cart is",
+		"TimeoutPolicy cannot target another namespace, as Service/infra/cart is",
 	]]
 }
 
@@ -92,7 +92,7 @@ test_a_namespace_that_the_policy_kind_forbids_is_invalid if {
 test_a_namespaced_policy_cannot_target_what_is_cluster_scoped if {
 	_verdicts(_color([testing.ref("GatewayClass", "example")]), []) == [[
 		"Invalid",
-		"A policy in a namespace cannot target GatewayClass example, which is cluster-scoped",
+		"A policy in a namespace cannot target GatewayClass/example, which is cluster-scoped",
 	]]
 }
 
@@ -108,7 +108,7 @@ test_a_policy_may_target_its_own_namespace_but_no_other if {
 	refs := [{"group": "", "kind": "Namespace", "name": "shop"}, {"group": "", "kind": "Namespace", "name": "infra"}]
 	_verdicts(_zone("shop", refs), [_zone_kind]) == [
 		_accepted,
-		["Invalid", "A policy in a namespace cannot target Namespace infra, which is cluster-scoped"],
+		["Invalid", "A policy in a namespace cannot target Namespace/infra, which is cluster-scoped"],
 	]
 }
 
@@ -122,9 +122,9 @@ test_a_cluster_scoped_policy_needs_no_grant_but_names_the_namespace if {
 	]
 	_verdicts(_zone("", refs), [_zone_kind]) == [
 		_accepted,
-		["Invalid", "A cluster-scoped policy must name the namespace of Gateway public"],
+		["Invalid", "A cluster-scoped policy must name the namespace of Gateway/public"],
 		_accepted,
-		["TargetNotFound", "Target Gateway infra/gone is not found, or no ReferenceGrant lets this policy name it"],
+		["TargetNotFound", "Target Gateway/infra/gone is not found, or no ReferenceGrant lets this policy name it"],
 	]
 }
 
@@ -164,7 +164,7 @@ test_two_listeners_of_one_name_are_one_target if {
 test_a_listener_that_does_not_exist_is_not_found if {
 	own := object.union(testing.gateway("own", [testing.listener("http", 80)]), {"metadata": {"namespace": "shop"}})
 	_verdicts(_color([testing.section_ref("Gateway", "own", "https"), testing.section_ref("Gateway", "own", "http")]), [own]) == [
-		["TargetNotFound", "Target Gateway shop/own#https is not found"],
+		["TargetNotFound", "Target Gateway/shop/own#https is not found"],
 		_accepted,
 	]
 }
@@ -201,7 +201,7 @@ test_a_target_that_is_being_deleted_counts_until_it_is_removed if {
 # T4
 test_a_verdict_stands_for_each_ref_in_the_policys_order if {
 	_verdicts(_color([testing.ref("HTTPRoute", "gone"), testing.service_ref("cart"), {"kind": 3}, testing.ref("HTTPRoute", "cart")]), []) == [
-		["TargetNotFound", "Target HTTPRoute shop/gone is not found"],
+		["TargetNotFound", "Target HTTPRoute/shop/gone is not found"],
 		["Invalid", "ColorPolicy cannot target a Service"],
 		["Invalid", "spec.targetRefs[2].name is missing or empty"],
 		_accepted,
@@ -317,7 +317,7 @@ test_a_selector_of_namespaces_selects_where_a_grant_permits_it if {
 test_target_that_the_user_may_not_read_is_not_called_missing if {
 	policy := _color([testing.ref("HTTPRoute", "gone"), testing.ref("Gateway", "gone")])
 	found := _verdicts(policy, []) with data.unread as {"gateway.networking.k8s.io/Gateway": []}
-	[message | some [_, message] in found] == ["Target HTTPRoute shop/gone is not found", "You can't read its target Gateway shop/gone"]
+	[message | some [_, message] in found] == ["Target HTTPRoute/shop/gone is not found", "You can't read its target Gateway/shop/gone"]
 }
 
 # T2: nothing leaks of another namespace.
@@ -391,7 +391,7 @@ test_one_target_belongs_to_the_oldest_whether_named_or_selected if {
 	by_selector := testing.timeout("older", 1, [], {"targetSelectors": [{"kind": "Service", "matchLabels": {"tier": "front"}}], "request": "1s"})
 	_verdicts(_younger([testing.service_ref("a")]), [by_selector, service]) == [[
 		"Conflicted",
-		"An older TimeoutPolicy, shop/older, already targets Service shop/a",
+		"An older TimeoutPolicy, shop/older, already targets Service/shop/a",
 	]]
 }
 
@@ -461,7 +461,7 @@ test_a_direct_policy_with_a_class_name_applies_below_that_class if {
 test_a_limited_attachment_is_reported_for_the_paths_that_it_is_off if {
 	policy := testing.color("shop", "warm", 1, [_limited("paid")], {"theme": "dark"})
 	refused := attachment.rejections("example.com/ColorPolicy", sprintf("%s#one", [_both])) with input as testing.changed([_paid, _route, policy])
-	refused == {_reported(_warm_key, _both, "OtherClass", "className limits it to paths through GatewayClass paid")}
+	refused == {_reported(_warm_key, _both, "OtherClass", "className limits it to paths through GatewayClass/paid")}
 }
 
 test_a_policy_with_a_class_name_is_in_the_index_as_such if {
@@ -497,17 +497,17 @@ test_what_does_not_count_on_any_level_of_a_path_is_reported_with_its_reason if {
 		leaving,
 	]
 	gateway := "gateway.networking.k8s.io/Gateway/infra/public"
-	not_granted := "Target Gateway infra/public is not found, or no ReferenceGrant lets this policy name it"
+	not_granted := "Target Gateway/infra/public is not found, or no ReferenceGrant lets this policy name it"
 	_refused("example.com/ColorPolicy", testing.cart_pay, policies) == {
 		_reported("example.com/ColorPolicy/shop/far", gateway, "TargetNotFound", not_granted),
-		_reported("example.com/ColorPolicy/shop/gone", sprintf("%s#gone", [testing.cart_route]), "TargetNotFound", "Target HTTPRoute shop/cart#gone is not found"),
-		_reported("example.com/ColorPolicy/shop/leaving", testing.cart_route, "Deleting", "ColorPolicy shop/leaving is being deleted"),
+		_reported("example.com/ColorPolicy/shop/gone", sprintf("%s#gone", [testing.cart_route]), "TargetNotFound", "Target HTTPRoute/shop/cart#gone is not found"),
+		_reported("example.com/ColorPolicy/shop/leaving", testing.cart_route, "Deleting", "ColorPolicy/shop/leaving is being deleted"),
 	}
 }
 
 # F5
 test_the_loser_of_a_conflict_is_reported_at_the_target if {
-	message := "An older TimeoutPolicy, shop/older, already targets Service shop/cart"
+	message := "An older TimeoutPolicy, shop/older, already targets Service/shop/cart"
 	_refused("example.com/TimeoutPolicy", "core/Service/shop/cart#http", [_older, _younger([_cart_ref])]) == {_reported(
 		"example.com/TimeoutPolicy/shop/younger",
 		"core/Service/shop/cart",

@@ -37,7 +37,7 @@ test_paths_below_a_route_that_nothing_accepts_say_so if {
 	away := testing.route("away", [{"name": "gone", "namespace": "infra"}], [{"name": "all"}])
 	node := "gateway.networking.k8s.io/HTTPRoute/shop/away#all"
 	[path] := constraints.uncovered_paths(_colors, "", node, "") with input as testing.changed([away])
-	path.notAttached == ["Gateway infra/gone does not exist"]
+	path.notAttached == ["Gateway/infra/gone does not exist"]
 	others := constraints.uncovered_paths(_colors, "", testing.cart_pay, "") with input as testing.changed([away])
 	[other | some other in others; other.notAttached] == []
 }

@@ -23,20 +23,20 @@ _entries(features) := found if {
 _why(features) := [one | some entry in _entries(features); some one in entry.incomplete]
 
 test_a_feature_that_is_not_modeled_makes_the_result_incomplete if {
-	_why([{"path": "/spec/rules/*/when", "message": "it has conditions"}]) == ["ColorPolicy infra/dark: it has conditions"]
-	_why([{"path": "/spec/theme", "value": "dark", "message": "dark"}]) == ["ColorPolicy infra/dark: dark"]
-	_why([{"path": "/spec/rules/*", "message": "rules"}]) == ["ColorPolicy infra/dark: rules"]
+	_why([{"path": "/spec/rules/*/when", "message": "it has conditions"}]) == ["ColorPolicy/infra/dark: it has conditions"]
+	_why([{"path": "/spec/theme", "value": "dark", "message": "dark"}]) == ["ColorPolicy/infra/dark: dark"]
+	_why([{"path": "/spec/rules/*", "message": "rules"}]) == ["ColorPolicy/infra/dark: rules"]
 }
 
 test_a_feature_may_be_one_at_routes_of_some_kinds_only if {
 	feature := {"path": "/spec/theme", "message": "it depends"}
-	_why([object.union(feature, {"routeKinds": ["TCPRoute", "HTTPRoute"]})]) == ["ColorPolicy infra/dark: it depends"]
+	_why([object.union(feature, {"routeKinds": ["TCPRoute", "HTTPRoute"]})]) == ["ColorPolicy/infra/dark: it depends"]
 	_why([object.union(feature, {"routeKinds": ["TCPRoute"]})]) == []
 }
 
 test_an_explanation_is_marked_as_incomplete_too if {
 	entries := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as _world([{"path": "/spec/theme", "message": "it has a theme"}])
-	[entry.incomplete | some entry in entries] == [["ColorPolicy infra/dark: it has a theme"]]
+	[entry.incomplete | some entry in entries] == [["ColorPolicy/infra/dark: it has a theme"]]
 }
 
 test_other_features_do_not if {
@@ -59,17 +59,17 @@ test_guardrails_and_coverage_do_not_know_it if {
 	features := [{"path": "/spec/theme", "message": "who knows"}]
 	[entry] := _entries(features)
 	effective_targets._reported(entry) == {
-		"unknown": "ColorPolicy infra/dark: who knows",
+		"unknown": "ColorPolicy/infra/dark: who knows",
 		"policies": ["example.com/ColorPolicy/infra/dark"],
 	}
 	[path] := constraints.uncovered_paths("example.com/ColorPolicy", "/theme", testing.cart_pay, "") with input as _world(features)
-	path.unknown == "ColorPolicy infra/dark: who knows"
+	path.unknown == "ColorPolicy/infra/dark: who knows"
 }
 
 # A warning from an answer that is not certain would be a guess: the only warning is that.
 test_outcomes_statuses_and_problems_of_an_incomplete_result_say_so if {
 	features := [{"path": "/spec/theme", "value": "light", "message": "it depends"}]
-	reason := "ColorPolicy shop/light: it depends"
+	reason := "ColorPolicy/shop/light: it depends"
 	light := testing.color("shop", "light", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "light", "rules": {"a": {"when": "y"}}})
 	world := object.union(_world(features), {"changes": {"upsert": array.concat(_world(features).changes.upsert, [light])}})
 	every policy in ["example.com/ColorPolicy/shop/light", "example.com/ColorPolicy/infra/dark"] {

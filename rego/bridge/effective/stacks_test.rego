@@ -82,7 +82,7 @@ _mine_key := "example.com/RetryPolicy/app/mine"
 
 # P6, O4
 test_statuses_count_what_each_source_sees_and_the_same_once if {
-	at_producer := "Service shop/cart@frontend > HTTPRoute shop/mesh#all"
+	at_producer := "Service/shop/cart@frontend > HTTPRoute/shop/mesh#all"
 	_rows([_retry("shop", "own", [_cart_frontend_ref])], "shop") == [[_own_key, "Programmed", at_producer]]
 	_rows([_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", [_cart_frontend_ref])], "shop") == [
 		[_own_key, "Programmed", at_producer],
@@ -91,7 +91,7 @@ test_statuses_count_what_each_source_sees_and_the_same_once if {
 	]
 	_rows([_retry("shop", "own", [_cart_frontend_ref]), _mesh_route("app")], "app") == [[
 		_own_key, "Programmed",
-		"Service shop/cart@frontend > HTTPRoute app/mesh#all from namespace app",
+		"Service/shop/cart@frontend > HTTPRoute/app/mesh#all from namespace app",
 	]]
 }
 

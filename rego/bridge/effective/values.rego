@@ -25,6 +25,10 @@ values_at(effect, field) := [{"path": _pointer(found.at), "value": found.value, 
 ]
 
 # METADATA
+# description: The name of a field in messages, from its JSON pointer, such as `rules[0].name`.
+field_name(field) := leaves.dotted(field)
+
+# METADATA
 # description: An effective policy has a value at a field.
 has_value(effect, field) if {
 	object.get(effect.spec, segments(field), null) != null # the same with fewer expressions, where no item has a name
@@ -95,11 +99,11 @@ obstacle(effect, field) := sort({text |
 	text := _obstacle(effect, at, value, path[count(at)])
 })[0]
 
-_obstacle(_, at, value, _) := sprintf("%s is %s, which has no fields", [_pointer(at), json.marshal(value)]) if {
+_obstacle(_, at, value, _) := sprintf("%s is %s, which has no fields", [leaves.dotted(_pointer(at)), json.marshal(value)]) if {
 	type_name(value) in {"boolean", "number", "string"}
 }
 
-_obstacle(effect, at, items, segment) := sprintf("%s is a list, and %q is not the place of an item", [_pointer(at), segment]) if {
+_obstacle(effect, at, items, segment) := sprintf("%s is a list, and %q is not the place of an item", [leaves.dotted(_pointer(at)), segment]) if {
 	is_array(items)
 	segment != "*"
 	not regex.match(`^[0-9]+$`, segment)

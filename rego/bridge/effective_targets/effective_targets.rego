@@ -10,6 +10,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.merge
@@ -395,7 +396,7 @@ unknown(effect, parameters) := {{"message": message, "severity": "unknown"}} if 
 	message := misspelled(object.get(parameters, "kind", ""), object.get(parameters, "field", ""))
 } else := {{"message": sprintf("%s is unknown: %s", [parameters.kind, effect.unknown]), "severity": "unknown"}} if {
 	true
-} else := {{"message": sprintf("%s of %s cannot be judged: %s", [parameters.field, split(parameters.kind, "/")[1], why]), "severity": "unknown"}} if {
+} else := {{"message": sprintf("%s of %s cannot be judged: %s", [leaves.dotted(parameters.field), split(parameters.kind, "/")[1], why]), "severity": "unknown"}} if {
 	why := engine.obstacle(effect, parameters.field)
 }
 

@@ -71,14 +71,14 @@ test_a_policy_that_cannot_be_merged_is_unknown if {
 
 test_a_violation_without_a_message_is_reported_as_one if {
 	target := {"target": "core/Service/shop/cart", "path": []}
-	effective_targets.reported(target, {"text": 1}).msg == `Service shop/cart: a violation has no message: {"text":1}`
+	effective_targets.reported(target, {"text": 1}).msg == `Service/shop/cart: a violation has no message: {"text":1}`
 }
 
 test_a_violation_names_its_place if {
 	some target in _cart([])
 	target.target == testing.cart_pay
 	effective_targets.reported(target, {"message": "bad", "severity": "low", "field": "/a"}) == {
-		"msg": "rule pay via Gateway infra/public#http: bad",
+		"msg": "rule pay via Gateway/infra/public#http: bad",
 		"details": {"target": testing.cart_pay, "path": target.path, "severity": "low", "field": "/a"},
 	}
 }

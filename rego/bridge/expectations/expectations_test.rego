@@ -104,7 +104,7 @@ test_an_absent_field_that_the_kind_does_not_have_is_unknown if {
 }
 
 test_absent_fields_origins_and_outcomes_are_compared if {
-	_found([_entry], {"absent": ["/a/b/c"]}) == [{"what": "Unknown", "message": "/a/b is 1, which has no fields"}]
+	_found([_entry], {"absent": ["/a/b/c"]}) == [{"what": "Unknown", "message": "a.b is 1, which has no fields"}]
 	[[one.pointer, one.policies] | some one in _unmet([_entry], {"absent": ["/a/b", "/a", "/nope"]})] == [
 		["/a/b", [_red.policy]],
 		["/a", sort([_red.policy, _blue.policy])],

@@ -130,7 +130,7 @@ test_ref_of_another_kind_needs_no_port_number if {
 # `core` is the text form of the group "" in keys only.
 test_ref_with_the_group_core_names_no_service if {
 	links := hierarchy.rejected_above("core./Service/shop/cart") with input as _referring({"group": "core", "kind": "Service", "name": "cart", "port": 80})
-	[[link.reason, link.message] | some link in links] == [["BackendNotFound", "Service shop/cart of a group core does not exist"]]
+	[[link.reason, link.message] | some link in links] == [["BackendNotFound", "Service/shop/cart of a group core does not exist"]]
 }
 
 _permits(to_group) if {

@@ -51,7 +51,7 @@ test_link_to_an_isolated_listener_says_so if {
 	route := object.union(testing.route("cart", [{"name": "public", "namespace": "infra", "sectionName": "any"}], []), {"spec": {"hostnames": ["cart.shop.test"]}})
 	[link] := [link | some link in hierarchy.rejected_above(testing.cart_route)] with input as {"changes": {"upsert": [_isolating, route]}}
 	[link.parent, link.reason] == ["gateway.networking.k8s.io/Gateway/infra/public#any", "ListenerIsolation"]
-	link.message == "more specific listeners take all requests for the hostnames of HTTPRoute shop/cart from Gateway infra/public#any"
+	link.message == "more specific listeners take all requests for the hostnames of HTTPRoute/shop/cart from Gateway/infra/public#any"
 }
 
 test_listener_that_is_not_accepted_takes_no_hostname if {

@@ -209,10 +209,10 @@ test_same_means_the_namespace_of_the_listener_set if {
 test_a_listener_set_that_a_gateway_does_not_take_is_reported if {
 	objects := [_allowing({"from": "Same"}), _listener_set("infra"), _set_route({})]
 	links := hierarchy.rejected_links(_route_below) with input as _around(objects)
-	why := "Gateway infra/public does not accept ListenerSets from namespace team. Check its allowedListeners"
+	why := "Gateway/infra/public does not accept ListenerSets from namespace team. Check its allowedListeners"
 	[[link.parent, link.child, link.reason, link.message] | some link in links] == [
-		[_set_listener, _route_below, "NotAllowed", sprintf("ListenerSet team/extra#shop is not accepted: %s", [why])],
-		[_set_listener_tcp, _route_below, "NotAllowed", sprintf("ListenerSet team/extra#tcp is not accepted: %s", [why])],
+		[_set_listener, _route_below, "NotAllowed", sprintf("ListenerSet/team/extra#shop is not accepted: %s", [why])],
+		[_set_listener_tcp, _route_below, "NotAllowed", sprintf("ListenerSet/team/extra#tcp is not accepted: %s", [why])],
 		[_gateway_key, _set_key, "NotAllowed", why],
 	]
 }

@@ -228,7 +228,7 @@ test_a_cycle_is_reported_with_the_links_that_do_not_count if {
 		[_zone("a"), _zone("b"), "Cycle"],
 	]
 	links[0].message == concat("", [
-		"Zone infra/b is already below Zone infra/a: ",
+		"Zone/infra/b is already below Zone/infra/a: ",
 		"an extension's links form a cycle, and paths are cut there",
 	])
 }
@@ -246,7 +246,7 @@ test_the_name_of_a_cut_path_shows_the_cut if {
 		with input as {"changes": {"upsert": array.concat(_zones(["a", "b"]), [kind, policy])}}
 	[[row.outcome, row.scope] | some row in rows] == [[
 		"Programmed",
-		"Zone.acme.io infra/a > Zone.acme.io infra/b (cut: links of an extension lead back to acme.io/Zone/infra/b)",
+		"Zone.acme.io/infra/a > Zone.acme.io/infra/b (cut: links of an extension lead back to acme.io/Zone/infra/b)",
 	]]
 }
 

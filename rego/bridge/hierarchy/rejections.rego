@@ -98,7 +98,7 @@ _rejection_message(link) := message if {
 } else := sprintf("you can't read %s", [keys.describe(named)]) if {
 	named := {"ParentNotFound": link.parent, "ChildNotFound": link.child, "BackendNotFound": link.child}[link.reason]
 	lookup.may_be_unread(keys.whole(named))
-} else := sprintf("Service %s has no port %s", [keys.short(link.child), keys.parse(link.child).section]) if {
+} else := sprintf("%s has no port %s", [keys.describe(keys.object_of(link.child)), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"
 	is_port(link.child)
 } else := strings.replace_n(words, text) if {
@@ -110,7 +110,7 @@ _word("{parent}", parent, _) := keys.describe(parent)
 _word("{child}", _, child) := keys.describe(child)
 _word("{kind}", _, child) := keys.parse(child).kind
 _word("{namespace}", _, child) := keys.parse(child).namespace
-_word("{service}", _, child) := keys.short(child)
+_word("{service}", _, child) := keys.describe(keys.object_of(child))
 _word("{port}", _, child) := keys.parse(child).section
 _word("{own protocol}", parent, _) := {true: "UDP", false: "TCP"}[keys.parse(parent).kind == "UDPRoute"]
 _word("{protocols}", _, child) := concat(" and ", sort(port_protocols(parts.object, parts.section))) if parts := keys.parse(child)
@@ -120,7 +120,7 @@ _messages := {
 	"ChildNotFound": "{child} does not exist",
 	"BackendNotFound": "{child} does not exist",
 	"PortNotSpecified": "{parent} names {child} without a port: a backendRef to a Service needs one",
-	"UnsupportedProtocol": "port {port} of Service {service} is not for {own protocol}: its protocol is {protocols}",
+	"UnsupportedProtocol": "port {port} of {service} is not for {own protocol}: its protocol is {protocols}",
 	"RefNotPermitted": "no ReferenceGrant in namespace {namespace} lets {parent} name {child}",
 	"NoMatchingParent": "{parent} has no listener or port with the sectionName and port that {child} names",
 	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",

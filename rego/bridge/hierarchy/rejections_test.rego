@@ -22,27 +22,27 @@ test_every_link_that_does_not_count_is_reported_with_its_reason if {
 		testing.gateway("public", [testing.listener("http", 80), _tls_listener, _own_listener]),
 		_cart_to(array.concat(refs, [{"group": "", "kind": "Service", "name": "away"}]), ["shop.org"]),
 	]) == [
-		[testing.cart_route, "core/Service/shop/cart", "BackendNotFound", "Service shop/cart does not exist"],
+		[testing.cart_route, "core/Service/shop/cart", "BackendNotFound", "Service/shop/cart does not exist"],
 		[
 			"gateway.networking.k8s.io/GatewayClass/-/example", _gateway_key, "ParentNotFound",
-			"GatewayClass example does not exist",
+			"GatewayClass/example does not exist",
 		],
-		["core/Service/shop/away@frontend", testing.cart_route, "ParentNotFound", "Service shop/away does not exist"],
+		["core/Service/shop/away@frontend", testing.cart_route, "ParentNotFound", "Service/shop/away does not exist"],
 		[
 			_gateway_key, testing.cart_route, "NoMatchingParent",
-			"Gateway infra/public has no listener or port with the sectionName and port that HTTPRoute shop/cart names",
+			"Gateway/infra/public has no listener or port with the sectionName and port that HTTPRoute/shop/cart names",
 		],
 		[
 			sprintf("%s#own", [_gateway_key]), testing.cart_route, "NotAllowedByListeners",
-			"Gateway infra/public#own does not accept HTTPRoutes from namespace shop. Check its protocol and allowedRoutes",
+			"Gateway/infra/public#own does not accept HTTPRoutes from namespace shop. Check its protocol and allowedRoutes",
 		],
 		[
 			sprintf("%s#tls", [_gateway_key]), testing.cart_route, "NoMatchingListenerHostname",
-			"none of the hostnames of HTTPRoute shop/cart is one of Gateway infra/public#tls",
+			"none of the hostnames of HTTPRoute/shop/cart is one of Gateway/infra/public#tls",
 		],
 		[
 			"gateway.networking.k8s.io/Gateway/shop/gone", testing.cart_route, "ParentNotFound",
-			"Gateway shop/gone does not exist",
+			"Gateway/shop/gone does not exist",
 		],
 	]
 }
@@ -52,8 +52,8 @@ test_objects_that_the_user_may_not_read_are_not_called_missing if {
 	unread := {"gateway.networking.k8s.io/Gateway": ["shop"]}
 	links := hierarchy.rejected_links("core/Service/shop/cart") with input as changed with data.unread as unread
 	{link.message | some link in links; link.reason == "ParentNotFound"} == {
-		"you can't read Gateway infra/edge",
-		"Gateway shop/own does not exist",
+		"you can't read Gateway/infra/edge",
+		"Gateway/shop/own does not exist",
 	}
 }
 
@@ -62,7 +62,7 @@ test_a_backend_that_no_grant_lets_a_route_name_is_reported_and_no_more if {
 	links := hierarchy.rejected_links("core/Service/payments/bank") with input as {"changes": {"upsert": [route]}}
 	[[link.reason, link.message] | some link in links] == [[
 		"RefNotPermitted",
-		"no ReferenceGrant in namespace payments lets HTTPRoute shop/cart name Service payments/bank",
+		"no ReferenceGrant in namespace payments lets HTTPRoute/shop/cart name Service/payments/bank",
 	]]
 }
 

@@ -85,10 +85,10 @@ alphabetical(key) := concat("/", [object.get({"-": ""}, parts.namespace, parts.n
 # The name of an object in messages, `<namespace>/<name>`, or only its name if it is cluster-scoped.
 short(key) := trim_prefix(alphabetical(key), "/")
 
-# The name of a node in messages, `<Kind> <namespace>/<name>[#<section>]`.
-describe(node) := sprintf("%s %s of a group core", [parse(node).kind, short(node)]) if {
+# The name of a node in messages, `<Kind>/<namespace>/<name>[#<section>]`, which commands accept.
+describe(node) := sprintf("%s/%s of a group core", [parse(node).kind, short(node)]) if {
 	startswith(node, "core./")
-} else := sprintf("%s %s%s", [parts.kind, short(node), trim_prefix(split(node, "@")[0], parts.object)]) if {
+} else := sprintf("%s/%s%s", [parts.kind, short(node), trim_prefix(split(node, "@")[0], parts.object)]) if {
 	parts := parse(node)
 }
 

@@ -26,6 +26,17 @@ without_nulls(spec) := spec if {
 # A path (array of keys) as a JSON pointer.
 pointer(path) := concat("/", array.concat([""], [replace(replace(segment, "~", "~0"), "/", "~1") | some segment in path]))
 
+# A field in messages, from its JSON pointer: `colors.accent`, `rules[0].name`, `labels["a.b/c"]`; `(all)` for the whole.
+dotted("") := "(all)"
+
+dotted(text) := trim_prefix(concat("", [_step(segment) | some segment in segments(text)]), ".") if text != ""
+
+_step(segment) := sprintf("[%s]", [segment]) if {
+	regex.match(`^(\d+|\*)$`, segment)
+} else := concat("", [".", segment]) if {
+	regex.match(`^[\w-]+$`, segment)
+} else := sprintf("[%s]", [json.marshal(segment)])
+
 # A JSON pointer as a path (array of keys).
 segments(text) := [replace(replace(raw, "~1", "/"), "~0", "~") | some raw in array.slice(split(text, "/"), 1, 1000)]
 

@@ -31,3 +31,9 @@ test_segments_are_a_pointer_read_back if {
 		leaves.segments(leaves.pointer(path)) == path
 	}
 }
+
+test_a_field_is_named_by_its_steps_as_on_the_page_and_in_tables if {
+	[leaves.dotted(pointer) | some pointer in ["", "/colors/accent", "/rules/0/name", "/rules/*/x", "/labels/a.b~1c"]] == [
+		"(all)", "colors.accent", "rules[0].name", "rules[*].x", `labels["a.b/c"]`,
+	]
+}

@@ -88,17 +88,17 @@ test_a_scope_is_named_by_the_nodes_that_say_something if {
 		name := outcomes.scope_name(path)
 	]
 	names == [
-		"Gateway infra/public#http > HTTPRoute shop/cart#pay",
-		"Gateway infra/public#http > HTTPRoute shop/cart",
-		"HTTPRoute shop/cart",
-		"HTTPRoute shop/cart#pay",
-		"Gateway infra/public#http > HTTPRoute shop/cart#pay > Service shop/cart#http",
+		"Gateway/infra/public#http > HTTPRoute/shop/cart#pay",
+		"Gateway/infra/public#http > HTTPRoute/shop/cart",
+		"HTTPRoute/shop/cart",
+		"HTTPRoute/shop/cart#pay",
+		"Gateway/infra/public#http > HTTPRoute/shop/cart#pay > Service/shop/cart#http",
 	]
 }
 
 # S1
 test_kinds_of_other_groups_are_named_with_their_group if {
-	outcomes.node_name("serving.example.com/Service/shop/cart#http") == "Service.serving.example.com shop/cart#http"
-	outcomes.node_name("core/Service/shop/cart") == "Service shop/cart"
-	outcomes.node_name("gateway.networking.k8s.io/GatewayClass/-/main") == "GatewayClass main"
+	outcomes.node_name("serving.example.com/Service/shop/cart#http") == "Service.serving.example.com/shop/cart#http"
+	outcomes.node_name("core/Service/shop/cart") == "Service/shop/cart"
+	outcomes.node_name("gateway.networking.k8s.io/GatewayClass/-/main") == "GatewayClass/main"
 }

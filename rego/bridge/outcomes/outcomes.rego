@@ -218,12 +218,12 @@ _name_above(node, below) := "" if {
 	startswith(below, concat("", [node, "#"]))
 } else := concat("", [node_name(node), " > "])
 
-# The name of a node in messages, `Kind namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway
-# API have kubectl's form `Kind.group`, because two groups may have a kind with the same name.
-node_name(node) := concat("", [_kind_name(group, kind), " ", namespace, "/", rest]) if {
+# The name of a node in messages, `Kind/namespace/name#section`. Kinds of groups other than Kubernetes' core and Gateway
+# API have the form `Kind.group`, as in kubectl, because two groups may have a kind with the same name.
+node_name(node) := concat("", [_kind_name(group, kind), "/", namespace, "/", rest]) if {
 	[group, kind, namespace, rest] := split(node, "/")
 	namespace != "-"
-} else := concat("", [_kind_name(parts.group, parts.kind), " ", keys.short(node), section_or_role]) if {
+} else := concat("", [_kind_name(parts.group, parts.kind), "/", keys.short(node), section_or_role]) if {
 	parts := keys.parse(node)
 	section_or_role := trim_prefix(node, parts.object)
 }

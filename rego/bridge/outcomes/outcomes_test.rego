@@ -19,7 +19,7 @@ _low := testing.color("shop", "low", 1, [_cart_ref], {"theme": "light"})
 
 _cart_mark := [testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]
 
-_scope(rule) := sprintf("Gateway infra/public#http > HTTPRoute shop/cart#%s", [rule])
+_scope(rule) := sprintf("Gateway/infra/public#http > HTTPRoute/shop/cart#%s", [rule])
 
 test_rows_tell_the_outcome_of_each_policy_and_who_decided if {
 	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])

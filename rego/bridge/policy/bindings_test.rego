@@ -225,7 +225,7 @@ test_a_policy_that_nothing_binds_and_that_has_no_spec_is_invalid if {
 # T10
 test_a_copy_that_a_controller_made_is_accepted_without_targets_and_has_no_effect if {
 	copy := object.union(_ocm_policy("fleet.limits"), {"metadata": {"labels": {"policy.open-cluster-management.io/root-policy": "fleet.limits"}}})
-	_verdicts_on("fleet.limits", [copy]) == [["fleet.limits", "Accepted", "Policy fleet/fleet.limits is a copy that its controller made"]]
+	_verdicts_on("fleet.limits", [copy]) == [["fleet.limits", "Accepted", "Policy/fleet/fleet.limits is a copy that its controller made"]]
 	_effective_at("north", [copy]) == {"limits": "inform", "logs": "inform"}
 	_effective_at("north", [copy, _binding("copied", "all", [["Policy", "fleet.limits"]])]) == {"limits": "inform", "logs": "inform"}
 }

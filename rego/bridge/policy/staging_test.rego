@@ -39,7 +39,7 @@ test_with_staged_policies_it_is_as_if_they_were_not if {
 }
 
 test_a_staged_policy_says_so if {
-	message := "ColorPolicy shop/dry is staged: it would be effective"
+	message := "ColorPolicy/shop/dry is staged: it would be effective"
 	reporting.outcome_message(_key, "Programmed", []) == message with input as _world([_dry])
 	found := attachment.rejections("example.com/ColorPolicy", testing.cart_pay) with input as _world([_dry])
 	found == {{"policy": _key, "target": testing.cart_route, "reason": "Staged", "message": message}}

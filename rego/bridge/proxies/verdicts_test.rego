@@ -232,7 +232,7 @@ test_configuration_older_than_a_policy_is_stale if {
 	old := object.union(_family(_btp, values), {"updated": "2026-01-01T00:10:00Z"})
 	query := _asked(testing.cart_pay, [_timeout("15s")], [old])
 	_row(query).state == "stale"
-	_row(query).message == "the proxy's configuration is of 2026-01-01T00:10:00Z, older than BackendTrafficPolicy shop/limits"
+	_row(query).message == "the proxy's configuration is of 2026-01-01T00:10:00Z, older than BackendTrafficPolicy/shop/limits"
 	newer := object.union(_family(_btp, values), {"updated": "2026-01-01T00:40:00Z"})
 	_row(_asked(testing.cart_pay, [_timeout("15s")], [newer])).state == "differs"
 	same := object.union(_family(_btp, {"/timeout/http/requestTimeout": "15s"}), {"updated": "2026-01-01T00:10:00Z"})
@@ -245,7 +245,7 @@ test_difference_from_an_uncertain_policy_says_so if {
 	changed := {"changes": {"upsert": array.concat(testing.world, [doubt, _timeout("15s")])}}
 	row := _row(object.union(query, changed))
 	row.state == "differs"
-	row.message == "uncertain: BackendTrafficPolicy shop/limits: timeouts add up"
+	row.message == "uncertain: BackendTrafficPolicy/shop/limits: timeouts add up"
 }
 
 # The state and the message of the only row about a target with a policy.

@@ -85,7 +85,7 @@ test_route_that_names_another_listener_is_told_apart_from_one_that_is_attached_t
 	[[one.reason, one.message] | some one in near.candidates] == [["OtherListener", "names another listener, and is attached to none"]]
 	open := json.patch(gateway, [{"op": "replace", "path": "/spec/listeners/1/allowedRoutes/namespaces/from", "value": "All"}])
 	attached := request.nearest with input as object.union(query_input, testing.changed([open, route]))
-	[one.message | some one in attached.candidates] == ["is attached to Gateway infra/two#other"]
+	[one.message | some one in attached.candidates] == ["is attached to Gateway/infra/two#other"]
 }
 
 test_entry_points_that_refuse_a_request_name_what_they_accept if {
@@ -136,7 +136,7 @@ test_route_of_the_host_that_nothing_accepts_is_named_first if {
 	found.nearest.reason == "NoListener"
 	[[one.node, one.message] | some one in found.nearest.candidates; one.reason == "NotAttached"] == [
 		["gateway.networking.k8s.io/HTTPRoute/shop/alone", "is not attached: it names no parent"],
-		["gateway.networking.k8s.io/HTTPRoute/shop/away", "is not attached: Gateway infra/gone does not exist"],
+		["gateway.networking.k8s.io/HTTPRoute/shop/away", "is not attached: Gateway/infra/gone does not exist"],
 	]
 	none := request.answer with input as {"host": "a.away.test", "changes": {"upsert": [away]}}
 	none.nearest.reason == "NoGateway"
@@ -147,9 +147,9 @@ test_route_of_the_host_that_nothing_accepts_is_named_first if {
 
 test_message_names_the_kinds_of_routes_that_could_serve_the_request if {
 	calls := object.union(_far("calls", "calls.example.com", "/"), {"kind": "GRPCRoute", "spec": {"rules": [{}]}})
-	_reached({"host": "calls.example.com"}, [_one_gateway, calls]).message == "No HTTPRoute for calls.example.com is attached to Gateway infra/public#http"
+	_reached({"host": "calls.example.com"}, [_one_gateway, calls]).message == "No HTTPRoute for calls.example.com is attached to Gateway/infra/public#http"
 	call := {"host": "none.example.com", "grpc": {"service": "a.B", "method": "C"}}
-	_reached(call, [_one_gateway]).message == "No GRPCRoute or HTTPRoute for none.example.com is attached to Gateway infra/public#http"
+	_reached(call, [_one_gateway]).message == "No GRPCRoute or HTTPRoute for none.example.com is attached to Gateway/infra/public#http"
 }
 
 test_attached_route_without_rules_is_named_with_the_reason if {

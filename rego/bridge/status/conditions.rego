@@ -169,7 +169,7 @@ outcome_message(policy_key, set, tallies) := join_sentences(array.concat(by_targ
 # The maximum number of explanations of a message; further ones are only counted.
 _group_bound := 8
 
-_limit(policy_key) := sprintf(" on a path through GatewayClass %s, to which className limits it", [concat(" or ", sort(classes))]) if {
+_limit(policy_key) := sprintf(" on a path through GatewayClass/%s, to which className limits it", [concat(" or ", sort(classes))]) if {
 	policy_kind := keys.parse(policy_key).type
 	attachment.has_class_limits(policy_kind)
 	classes := {class |

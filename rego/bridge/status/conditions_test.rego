@@ -47,7 +47,7 @@ test_the_outcome_is_one_word_for_all_paths if {
 test_what_is_not_accepted_shows_no_programmed if {
 	refused := testing.color("shop", "warm", 1, [_gone], {})
 	not _of_policy(refused, _warm, []).outcome
-	_of_policy(refused, _warm, []).conditions == [_condition("False", "TargetNotFound", "Target HTTPRoute shop/gone is not found")]
+	_of_policy(refused, _warm, []).conditions == [_condition("False", "TargetNotFound", "Target HTTPRoute/shop/gone is not found")]
 }
 
 test_conditions_have_the_generation_that_they_were_computed_from if {
@@ -97,7 +97,7 @@ test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_re
 	tallies := [_at("core/Service/shop/cart", _everywhere), _at("core/Service/shop/cart#http", _nowhere)]
 	accepted := _condition("True", "Accepted", concat("", [
 		"Policy has been accepted, but not for 2 of its targets: ",
-		"Target Service shop/gone is not found; Target Service shop/gone is not found",
+		"Target Service/shop/gone is not found; Target Service/shop/gone is not found",
 	]))
 	overridden := {
 		"type": "Programmed",
@@ -114,7 +114,7 @@ test_a_status_by_ancestor_has_an_entry_for_each_ancestor_and_each_ref_that_is_re
 		"ancestors": [
 			_ancestor(_service_ancestor("cart", ""), [accepted, _programmed_condition]),
 			_ancestor(_service_ancestor("cart", "http"), [accepted, overridden]),
-			_ancestor(_service_ancestor("gone", ""), [_condition("False", "TargetNotFound", "Target Service shop/gone is not found")]),
+			_ancestor(_service_ancestor("gone", ""), [_condition("False", "TargetNotFound", "Target Service/shop/gone is not found")]),
 		],
 		"unreported": [],
 	}
@@ -165,7 +165,7 @@ test_an_ancestor_lists_the_targets_that_have_a_path_through_it if {
 	found := status.of_policy(_slow, tallies).ancestors with input as testing.changed(array.concat([_timeout(refs)], services))
 	messages := {entry.ancestorRef.name: entry.conditions[1].message | some entry in found}
 	messages.a == "Programmed on 2 paths: a; b"
-	messages.b == "Of its targets Service shop/one is Programmed, Service shop/two is Programmed. Programmed on 2 paths: a; b"
+	messages.b == "Of its targets Service/shop/one is Programmed, Service/shop/two is Programmed. Programmed on 2 paths: a; b"
 	startswith(messages.cart, "Policy has no effective target")
 }
 
@@ -214,7 +214,7 @@ test_a_policy_whose_refs_are_all_accepted_is_accepted if {
 # S1
 test_an_accepted_policy_explains_twenty_rejected_refs_and_counts_the_rest if {
 	missing := [testing.ref("HTTPRoute", sprintf("gone%02d", [n])) | some n in numbers.range(1, 22)]
-	listed := concat("; ", [sprintf("Target HTTPRoute shop/gone%02d is not found", [n]) | some n in numbers.range(1, 20)])
+	listed := concat("; ", [sprintf("Target HTTPRoute/shop/gone%02d is not found", [n]) | some n in numbers.range(1, 20)])
 	_accepted(array.concat([_cart_ref], missing)) == _condition("True", "Accepted", sprintf(
 		"Policy has been accepted, but not for 22 of its targets: %s and 2 more",
 		[listed],
@@ -225,13 +225,13 @@ test_an_accepted_policy_explains_twenty_rejected_refs_and_counts_the_rest if {
 test_a_policy_with_one_accepted_ref_is_accepted_and_names_the_others if {
 	_accepted([_gone, _cart_ref, testing.service_ref("cart")]) == _condition("True", "Accepted", concat("", [
 		"Policy has been accepted, but not for 2 of its targets: ",
-		"Target HTTPRoute shop/gone is not found; ColorPolicy cannot target a Service",
+		"Target HTTPRoute/shop/gone is not found; ColorPolicy cannot target a Service",
 	]))
 }
 
 # T4
 test_a_policy_with_no_accepted_ref_has_the_reason_of_the_first if {
-	_accepted([_gone, testing.service_ref("cart")]) == _condition("False", "TargetNotFound", "Target HTTPRoute shop/gone is not found")
+	_accepted([_gone, testing.service_ref("cart")]) == _condition("False", "TargetNotFound", "Target HTTPRoute/shop/gone is not found")
 }
 
 test_a_policy_without_refs_is_invalid if {
@@ -376,9 +376,9 @@ test_a_policy_with_several_targets_tells_the_outcome_of_each if {
 	condition := status.outcome_conditions(_warm, [_everywhere, pay])[0] with input as testing.changed([policy, idle])
 	condition.message == concat(". ", [
 		concat(", ", [
-			"Of its targets HTTPRoute shop/cart is PartiallyProgrammed",
-			"HTTPRoute shop/cart#pay is Overridden",
-			"HTTPRoute shop/idle is without effective target",
+			"Of its targets HTTPRoute/shop/cart is PartiallyProgrammed",
+			"HTTPRoute/shop/cart#pay is Overridden",
+			"HTTPRoute/shop/idle is without effective target",
 		]),
 		"Programmed on 2 paths: a; b",
 		"Overridden on 1 path by shop/x (Atomic overrides): c",

@@ -20,7 +20,7 @@ test_a_policy_without_targets_has_an_entry_under_its_own_name if {
 test_refs_that_name_nothing_share_an_entry_that_names_each if {
 	_reported_for([{"kind": "Service"}, testing.service_ref("gone"), {"name": "x"}]) == [
 		[_under_its_own_name, "Invalid", "spec.targetRefs[0].name is missing or empty; spec.targetRefs[2].kind is missing or empty"],
-		[{"group": "", "kind": "Service", "name": "gone", "namespace": "shop"}, "TargetNotFound", "Target Service shop/gone is not found"],
+		[{"group": "", "kind": "Service", "name": "gone", "namespace": "shop"}, "TargetNotFound", "Target Service/shop/gone is not found"],
 	]
 }
 
@@ -38,7 +38,7 @@ test_frontends_that_a_policy_names_are_reported_as_what_they_are if {
 	policy := object.union(_timeout([testing.service_ref("cart"), testing.service_ref("stock")]), {"kind": "RetryPolicy"})
 	document := testing.changed([kind, mesh, testing.service("stock", []), policy])
 	[_, programmed] := _retry_conditions with input as document
-	contains(programmed.message, "Service shop/cart@frontend is Programmed, Service shop/stock@frontend is Programmed")
+	contains(programmed.message, "Service/shop/cart@frontend is Programmed, Service/shop/stock@frontend is Programmed")
 }
 
 _retry_conditions := status.of_policy(_retry_key, outcomes.tallies(_retry_key)).conditions

@@ -116,8 +116,8 @@ test_a_refusal_for_another_reason_of_the_specification_is_a_difference if {
 	)
 	found := status.of_policy(_zone, []) with input as testing.changed([_zone_kind({"statusShape": "Ancestors"}), refused])
 	[object.get(report, "difference", "") | some report in found.reported] == [
-		"vendor.example.com/controller reports Conflicted (by the vendor), but Policy Bridge expects TargetNotFound (Target HTTPRoute shop/gone is not found)",
-		"vendor.example.com/controller reports Invalid (by the vendor), but Policy Bridge expects TargetNotFound (Target HTTPRoute shop/gone is not found)",
+		"vendor.example.com/controller reports Conflicted (by the vendor), but Policy Bridge expects TargetNotFound (Target HTTPRoute/shop/gone is not found)",
+		"vendor.example.com/controller reports Invalid (by the vendor), but Policy Bridge expects TargetNotFound (Target HTTPRoute/shop/gone is not found)",
 		"",
 	]
 }

@@ -40,7 +40,7 @@ test_an_object_that_is_not_a_policy_is_not_spoken_of if {
 test_an_invalid_policy_of_a_managed_kind_is_denied_with_the_reason if {
 	wrong := testing.color("shop", "wrong", 1, [testing.service_ref("cart")], {})
 	_admission_in([], _asks("CREATE", wrong)) == {
-		"denied": ["ColorPolicy shop/wrong is Invalid: ColorPolicy cannot target a Service"],
+		"denied": ["ColorPolicy/shop/wrong is Invalid: ColorPolicy cannot target a Service"],
 		"warnings": [],
 	}
 }
@@ -50,7 +50,7 @@ test_an_invalid_policy_of_a_kind_that_is_observed_is_warned_of if {
 	wrong := object.union(testing.color("shop", "wrong", 1, _cart_ref, {}), {"kind": "PlainPolicy"})
 	_admission_in([plain], _asks("CREATE", wrong)) == {
 		"denied": [],
-		"warnings": ["PlainPolicy shop/wrong is Invalid: PlainPolicy cannot target a HTTPRoute"],
+		"warnings": ["PlainPolicy/shop/wrong is Invalid: PlainPolicy cannot target a HTTPRoute"],
 	}
 }
 
@@ -66,31 +66,31 @@ test_a_policy_that_is_deleted_or_only_annotated_is_left_alone if {
 }
 
 test_a_policy_is_reported_where_it_becomes_effective if {
-	_admission_in([], _asks("CREATE", testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"}))).warnings == ["ColorPolicy shop/warm becomes effective on 1 route of namespace shop"]
+	_admission_in([], _asks("CREATE", testing.color("shop", "warm", 1, _cart_ref, {"theme": "dark"}))).warnings == ["ColorPolicy/shop/warm becomes effective on 1 route of namespace shop"]
 }
 
 test_a_policy_lists_policies_that_override_it_and_that_it_overrides if {
 	strict := testing.color("infra", "strict", 1, [testing.ref("Gateway", "public")], {"overrides": {"theme": "plain"}})
 	warm := testing.color("shop", "warm", 2, _cart_ref, {"theme": "dark"})
-	_admission_in([strict], _asks("CREATE", warm)).warnings == ["ColorPolicy shop/warm is overridden by infra/strict (Atomic overrides) on 1 of 1 route"]
+	_admission_in([strict], _asks("CREATE", warm)).warnings == ["ColorPolicy/shop/warm is overridden by infra/strict (Atomic overrides) on 1 of 1 route"]
 	_admission_in([warm], _asks("CREATE", strict)).warnings == [
-		"ColorPolicy infra/strict becomes effective on 1 route of namespace shop",
-		"ColorPolicy infra/strict overrides shop/warm on 1 route",
+		"ColorPolicy/infra/strict becomes effective on 1 route of namespace shop",
+		"ColorPolicy/infra/strict overrides shop/warm on 1 route",
 	]
 }
 
 test_a_policy_in_conflict_is_reported_with_whom if {
 	old := testing.timeout("old", 1, [testing.service_ref("cart")], {"request": "1s"})
 	new := testing.timeout("new", 1, [testing.service_ref("cart")], {"request": "2s"})
-	_admission_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy shop/new conflicts with shop/old: An older TimeoutPolicy, shop/old, already targets Service shop/cart"]
+	_admission_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy/shop/new conflicts with shop/old: An older TimeoutPolicy, shop/old, already targets Service/shop/cart"]
 }
 
 test_a_target_that_is_missing_and_a_policy_that_reaches_nothing_are_reported if {
 	far := testing.color("shop", "far", 1, [testing.ref("HTTPRoute", "gone")], {})
-	_admission_in([], _asks("CREATE", far)).warnings == ["ColorPolicy shop/far is not accepted for one target: Target HTTPRoute shop/gone is not found"]
+	_admission_in([], _asks("CREATE", far)).warnings == ["ColorPolicy/shop/far is not accepted for one target: Target HTTPRoute/shop/gone is not found"]
 	idle := testing.gateway("idle", [testing.listener("http", 80)])
 	lone := testing.color("infra", "lone", 1, [testing.ref("Gateway", "idle")], {})
-	_admission_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy infra/lone has no effective target: there is no rule at or below its targets"]
+	_admission_in([idle], _asks("CREATE", lone)).warnings == ["ColorPolicy/infra/lone has no effective target: there is no rule at or below its targets"]
 }
 
 test_an_update_reports_the_differences if {
@@ -105,7 +105,7 @@ test_a_name_that_is_yet_to_be_made_is_no_hindrance if {
 		{"metadata": {"generateName": "warm-"}},
 	)
 	query_input := object.union(_asks("CREATE", unnamed), {"namespace": "shop"})
-	_admission_in([], query_input).warnings == ["ColorPolicy shop/warm-? becomes effective on 1 route of namespace shop"]
+	_admission_in([], query_input).warnings == ["ColorPolicy/shop/warm-? becomes effective on 1 route of namespace shop"]
 }
 
 test_a_policykind_that_is_invalid_is_warned_of if {
@@ -118,7 +118,7 @@ test_policy_above_a_bound_is_denied_with_bound_and_count if {
 	wide := testing.color("shop", "wide", 1, _cart_ref, {"values": {sprintf("a%d", [index]): 1 | some index in numbers.range(1, 30)}})
 	found := _admission_in([], _asks("CREATE", wide)) with data.bridge_settings.bounds as {"leaves": 20}
 	found == {
-		"denied": ["ColorPolicy shop/wide is Invalid: Policy has 33 leaves; at most 20 are allowed"],
+		"denied": ["ColorPolicy/shop/wide is Invalid: Policy has 33 leaves; at most 20 are allowed"],
 		"warnings": [],
 	}
 }
@@ -133,7 +133,7 @@ test_a_policy_in_a_version_with_other_fields_is_not_judged if {
 		with data.index as testing.stored_index(testing.world)
 		with data.kinds as object.union(_kinds_of_the_world, kind)
 	found == {"denied": [], "warnings": [concat(" ", [
-		`ColorPolicy shop/wrong is not judged: apiVersion "example.com/v1" has other fields than v2,`,
+		`ColorPolicy/shop/wrong is not judged: apiVersion "example.com/v1" has other fields than v2,`,
 		"which the bridge reads. Write the policy in that version",
 	])]}
 }

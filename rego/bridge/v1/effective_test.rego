@@ -77,7 +77,7 @@ test_explain_tells_the_steps_and_what_does_not_count if {
 			"policy": "example.com/ColorPolicy/shop/far",
 			"target": "gateway.networking.k8s.io/Gateway/infra/public",
 			"reason": "TargetNotFound",
-			"message": "Target Gateway infra/public is not found, or no ReferenceGrant lets this policy name it",
+			"message": "Target Gateway/infra/public is not found, or no ReferenceGrant lets this policy name it",
 		}],
 		"links": [],
 	}]
@@ -121,7 +121,7 @@ test_outcomes_are_rows_for_each_effective_target_that_there_is if {
 		"ancestor": "",
 		"outcome": "Programmed",
 		"by": [],
-		"scope": "Gateway infra/public#http > HTTPRoute shop/cart#pay",
+		"scope": "Gateway/infra/public#http > HTTPRoute/shop/cart#pay",
 		"marks": {[testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]},
 	}]}
 }
@@ -206,7 +206,7 @@ test_a_path_below_a_route_that_nothing_accepts_is_followed_with_the_reasons if {
 	policy := testing.color("shop", "held", 2, [testing.ref("HTTPRoute", "away")], {"theme": "dark"})
 	target := "gateway.networking.k8s.io/HTTPRoute/shop/away#all"
 	[entry] := _followed([away, policy], {_color: [target]}, ["core/Namespace/-/shop"])
-	[path.notAttached | some path in entry.paths] == [["Gateway infra/gone does not exist"]]
+	[path.notAttached | some path in entry.paths] == [["Gateway/infra/gone does not exist"]]
 }
 
 test_what_is_not_below_a_watched_target_is_not_reported if {
@@ -326,6 +326,6 @@ test_a_path_below_a_route_that_nothing_accepts_says_so if {
 	away := testing.route("away", [{"name": "gone", "namespace": "infra"}], [{"name": "all"}])
 	policy := testing.color("shop", "away", 1, [testing.ref("HTTPRoute", "away")], {"x": 1})
 	query_input := {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/away"]}
-	[path.notAttached | some path in _paths_of([away, policy], query_input)] == [["Gateway infra/gone does not exist"]]
-	[path.notAttached | some path in _paths_of([away], object.union(query_input, {"allPaths": true}))] == [["Gateway infra/gone does not exist"]]
+	[path.notAttached | some path in _paths_of([away, policy], query_input)] == [["Gateway/infra/gone does not exist"]]
+	[path.notAttached | some path in _paths_of([away], object.union(query_input, {"allPaths": true}))] == [["Gateway/infra/gone does not exist"]]
 }

@@ -24,7 +24,7 @@ _status(outcome, conditions) := [{
 
 test_status_counts_itself_without_tallies if {
 	found := v1.status with input as _query_input([_warm], {"policies": [_warm_key]})
-	scope := "Gateway infra/public#http > HTTPRoute shop/cart"
+	scope := "Gateway/infra/public#http > HTTPRoute/shop/cart"
 	found == _status("Programmed", _conditions(sprintf("2 paths: %s#[1]; %s#pay", [scope, scope])))
 }
 

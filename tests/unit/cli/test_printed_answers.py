@@ -192,8 +192,8 @@ def test_targets_with_one_explanation_have_it_once() -> None:
 def test_a_field_that_a_policy_takes_away_is_reported() -> None:
     removed = {"field": "/rate~1limit", "policies": [BRAND]}
     text = _explanation(_explained(fields=[removed, {"field": "/rules/0/id", "value": "a", "policies": [CART]}]))
-    assert "rate/limit        (removed)   infra/brand" in text
-    assert "rules.0.id        a           shop/cart" in text
+    assert '["rate/limit"]    (removed)   infra/brand' in text
+    assert "rules[0].id       a           shop/cart" in text
 
 
 def test_what_does_not_count_has_its_reason() -> None:

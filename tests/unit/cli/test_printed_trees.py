@@ -32,7 +32,7 @@ def test_of_many_children_those_with_policies_are_shown_and_the_rest_counted() -
     nodes[routes[2999]] = node("Route", policies=(policy("shop/last"),))
     shown = printed([GATEWAY], nodes, {"example.com/ColorPolicy/shop/last": "Programmed"})
     assert len(shown) == 22
-    assert shown[1].split() == ["├─", "HTTPRoute/shop/r2999", "ColorPolicy", "shop/last"]
+    assert shown[1].split() == ["├─", "HTTPRoute/shop/r2999", "ColorPolicy/shop/last"]
     assert shown[-1] == "└─ … 2,980 more HTTPRoutes (--all shows them)"
     assert len(printed([GATEWAY], nodes, {}, everything=True)) == 3001
 
@@ -52,7 +52,7 @@ def test_a_port_is_shown_where_a_policy_is_attached_to_it() -> None:
     outcomes = {"example.com/ColorPolicy/shop/admin": "PartiallyProgrammed"}
     assert printed([service], nodes, outcomes) == [
         "Service/shop/cart",
-        "└─ #admin           ColorPolicy shop/admin (partly)",
+        "└─ #admin           ColorPolicy/shop/admin (partly)",
     ]
     assert len(printed([service], nodes, outcomes, everything=True)) == 3
 
@@ -63,7 +63,7 @@ def test_policies_of_a_namespace_are_printed_beside_its_members() -> None:
         GATEWAY: node("Gateway", namespace=namespace),
         namespace: node("Namespace", policies=(policy("infra/all"),)),
     }
-    assert printed([GATEWAY], nodes, {}) == ["Gateway/infra/public   ColorPolicy infra/all on its Namespace"]
+    assert printed([GATEWAY], nodes, {}) == ["Gateway/infra/public   ColorPolicy/infra/all on its Namespace"]
 
 
 def test_parameters_are_the_first_line_below_their_gateway() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from bridge.cli.table import Fields, Table, display_width, print_tables, render
+from bridge.cli.table import Fields, Lines, Table, display_width, print_tables, render
 from bridge.model.text import TIE
 
 COLUMNS = ["TARGET", "VIA", "POLICIES"]
@@ -150,18 +150,18 @@ def test_cells_without_a_value_are_not_below_their_row() -> None:
 
 def test_the_policies_of_a_narrow_tree_are_below_their_node_within_its_branches() -> None:
     rows = [
-        ["Gateway/infra/public", "ColorPolicy\u00a0infra/brand\u00a0(partly), ColorPolicy\u00a0infra/accessibility"],
+        ["Gateway/infra/public", "ColorPolicy/infra/brand\u00a0(partly), ColorPolicy/infra/accessibility"],
         ["\u251c\u2500\u00a0#http", ""],
-        ["\u2514\u2500\u00a0#https", "ColorPolicy\u00a0infra/accessibility"],
+        ["\u2514\u2500\u00a0#https", "ColorPolicy/infra/accessibility"],
     ]
     assert render(Table(["HIERARCHY", "POLICIES"], [*rows]), 50).splitlines() == [
         "HIERARCHY",
         "Gateway/infra/public",
-        "   ColorPolicy infra/brand (partly),",
-        "   ColorPolicy infra/accessibility",
+        "   ColorPolicy/infra/brand (partly),",
+        "   ColorPolicy/infra/accessibility",
         "\u251c\u2500 #http",
         "\u2514\u2500 #https",
-        "      ColorPolicy infra/accessibility",
+        "      ColorPolicy/infra/accessibility",
     ]
 
 
@@ -205,3 +205,18 @@ def test_a_row_that_does_not_fit_continues_below_it_with_the_titles_of_its_colum
     assert render(Table(columns, [["catalog-metrics", "TimeoutPolicy", "True", "False"]]), 38) == (
         "NAME              KIND\ncatalog-metrics   TimeoutPolicy\n  ACCEPTED     True\n  PROGRAMMED   False\n"
     )
+
+
+def test_a_cell_of_several_lines_is_below_its_row_at_a_terminal_and_one_line_elsewhere() -> None:
+    lines = ["limits:", f"- limit: 20{TIE} ", f"{TIE}{TIE}window: of a minute and some seconds"]
+    row = ["HTTPRoute/shop/cart", Lines("limits=[…]", lines), "shop/cart"]
+    table = Table(["TARGET", "EFFECTIVE", "POLICIES"], [row])
+    assert render(table, 40) == (
+        "TARGET                POLICIES\n"
+        "HTTPRoute/shop/cart   shop/cart\n"
+        "  EFFECTIVE   limits:\n"
+        "              - limit: 20\n"
+        "                window: of a minute and\n"
+        "                  some seconds\n"
+    )
+    assert render(table).splitlines()[1] == "HTTPRoute/shop/cart   limits=[…]   shop/cart"

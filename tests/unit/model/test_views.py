@@ -43,7 +43,7 @@ def test_views_with_one_name_or_one_selection_are_refused() -> None:
     gateway = view_of("Gateway/infra/public")
     with pytest.raises(ValueError, match=r"two views have the name infra\.public"):
         check_views((gateway, View("infra.public")))
-    with pytest.raises(ValueError, match=r"infra\.public and other both are the view of Gateway infra/public"):
+    with pytest.raises(ValueError, match=r"infra\.public and other both are the view of Gateway/infra/public"):
         check_views((gateway, View("other", gateway.root)))
     assert check_views((gateway, view_of("Gateway/infra/public=effective")))
     assert check_views((gateway, View("other", gateway.root, types=("core/ConfigMap",)), view_of("all")))
