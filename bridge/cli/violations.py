@@ -90,12 +90,14 @@ def _report_inactive(engine: Engine, constraints: Sequence[Entry]) -> bool:
 
 async def _report_exemptions(engine: Engine, names: Sequence[str], rows: Sequence[Entry]) -> None:
     """Report on standard error the exemptions that have expired, and those that exempt none of all violations."""
+    from bridge.opa.batches import SKIP_MISSING
+
     exempted: dict[str, Counter[str]] = {name: Counter() for name in names}
     for row in rows:
         if "exemption" in row:
             exempted[row["constraint"]][str(row["exemption"]["number"])] += 1
     counted = {name: {"total": 0, "first": [], "exempted": found} for name, found in exempted.items()}
-    for entry in await engine.opa.query("constraints", {"constraints": names, "counted": counted}):
+    for entry in await engine.opa.query("constraints", {"constraints": names, "counted": counted, **SKIP_MISSING}):
         for remark in entry["exemptions"]:
             print_error(f"warning: Constraint {entry['constraint']}: {remark}")
 

@@ -18,6 +18,7 @@ Item = TypeVar("Item")
 Answered = TypeVar("Answered")
 log = structlog.get_logger(__name__)
 PART_LIMIT = 5.0  # seconds for a part of a query that took too long: OPA commits no write meanwhile
+SKIP_MISSING = {"skipMissing": True}  # input of queries about items that were listed before, and may be deleted since
 _OF_ITEMS = {"InvalidInput", "TooManyPaths"}  # codes of query errors that fewer items may avoid
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from bridge.opa.batches import PART_LIMIT, batches, in_halves, may_succeed_in_part, within
+from bridge.opa.batches import PART_LIMIT, SKIP_MISSING, batches, in_halves, may_succeed_in_part, within
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaTimeout
 
@@ -85,7 +85,8 @@ class Judging:
 
     async def _query(self, keys: Sequence[str], named: Mapping[str, Any]) -> list[Row]:
         async with within(self._limit):
-            found: list[Row] = await self._opa.query("violations", {**self._more, **named, "objects": list(keys)})
+            query_input = {**self._more, **named, "objects": list(keys), **SKIP_MISSING}
+            found: list[Row] = await self._opa.query("violations", query_input)
         return found
 
     async def _query_names(self) -> list[str]:

@@ -9,7 +9,7 @@ from bridge.model.keys import CLUSTER, FRONTEND, Key, field_pointer, parse_key, 
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.model.types import ALWAYS, GATEWAY_API
-from bridge.opa.batches import at_targets_of, batches, in_parts
+from bridge.opa.batches import SKIP_MISSING, at_targets_of, batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
 from bridge.queries.names import (
@@ -73,7 +73,7 @@ async def outcomes_of(
 
 async def audited_keys(opa: Opa, query_input: Mapping[str, Any] = MappingProxyType({})) -> set[str]:
     """Return the objects that Constraints match; `query_input` is that of the query `audit_keys`."""
-    found = await opa.query("audit_keys", {**query_input})
+    found = await opa.query("audit_keys", {**query_input, **SKIP_MISSING})
     return {key for keys in found.values() for key in keys}
 
 
@@ -306,8 +306,9 @@ async def in_batches(
     """Return the results of a query that takes a list of keys as its input `name`, in addition to `more`.
 
     A key on which the query fails is left out, and among `Opa.failures`: an extension that fails at one target must not
-    keep the others from their reader.
+    keep the others from their reader. So is one that has been deleted since the caller listed it.
     """
+    more = {**more, **SKIP_MISSING}
     answers = await by_batches(keys, lambda batch: in_parts(opa, query, name, batch, more, name_of))
     return [entry for parts in answers for _, answer in parts for entry in answer]
 

@@ -14,6 +14,7 @@ from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, namespace_in, parse_key
 from bridge.model.types import CONSTRAINT, GUARDRAIL_PREFIX
+from bridge.opa.batches import SKIP_MISSING
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.judging import BATCH, Judging, Row
@@ -190,12 +191,12 @@ class Audited:
     async def _stale_of(self, names: Iterable[str]) -> set[str]:
         """Return the objects of Constraints that must be evaluated as a whole."""
         names = list(names)
-        audited = await self._opa.query("audit_keys", {"constraints": names})
+        audited = await self._opa.query("audit_keys", {"constraints": names, **SKIP_MISSING})
         self._active.difference_update(names)
         self._active.update(audited)
         self._guardrails.difference_update(names)
         if audited:
-            entries = await self._opa.query("constraints", {"constraints": names})
+            entries = await self._opa.query("constraints", {"constraints": names, **SKIP_MISSING})
             guardrails = {one["constraint"] for one in entries if one["policy"].startswith(GUARDRAIL_PREFIX)}
             self._guardrails |= guardrails & self._active
         stale: set[str] = set()
@@ -351,6 +352,7 @@ class Audit(WriteLoop[str], Derived[str]):
         keys = {name: str(_key(name)) for name in batch}
         replicated = self._replicated()
         query_input: dict[str, Any] = {
+            **SKIP_MISSING,
             "constraints": list(batch),
             "counted": {name: self.audited.counted(name) for name in batch},
         }

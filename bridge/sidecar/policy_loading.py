@@ -10,7 +10,7 @@ from bridge.model.changes import Source, Tapped
 from bridge.model.keys import CLUSTER, Key
 from bridge.model.types import ALWAYS, CONSTRAINT
 from bridge.opa.client import Answer, Opa
-from bridge.opa.shipped import shipped
+from bridge.opa.shipped import shipped, shipped_guardrails
 from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
@@ -66,6 +66,12 @@ class PolicyLoading:
                 tasks.create_task(self.authors.follow(self._own_source))
 
 
+def _awaited(answer: Answer) -> str:
+    """Return why a denial may change soon: a shipped guardrail of a Constraint is still being loaded."""
+    unloaded = answer.result.get("unloaded", ()) if isinstance(answer.result, dict) else ()
+    return f"OPA is loading {', '.join(unloaded)}" if unloaded and shipped_guardrails(unloaded) else ""
+
+
 def policies_of(
     loading: PolicyLoading,
     unready: Callable[[], str],
@@ -91,10 +97,11 @@ def policies_of(
         if not answer.revision or answer.revision != loader.revision:
             has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
             return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
-        return unready()
+        return unready() or _awaited(answer)
 
     def is_recent(answer: Answer) -> bool:
-        return bool(answer.revision) and loader.was_served_recently(answer.revision) and not unready()
+        served = bool(answer.revision) and loader.was_served_recently(answer.revision)
+        return served and not unready() and not _awaited(answer)
 
     def exist() -> bool | None:
         if loading.guardrails.deny_what_is_not_judged:

@@ -13,7 +13,7 @@ import structlog
 from bridge.derived.loop import Derived, Outdated
 from bridge.model.changes import Notice
 from bridge.model.types import POLICY_KIND
-from bridge.opa.batches import batches, in_parts
+from bridge.opa.batches import SKIP_MISSING, batches, in_parts
 from bridge.opa.client import Opa
 from bridge.queries.asking import with_suggestions
 from bridge.queries.statuses import condition_groups, differences
@@ -204,7 +204,7 @@ class Drawing(Derived[Changed]):
     async def _compute_policies(self, backing: Backing, keys: Sequence[str]) -> None:
         is_complete = backing.remediator.is_complete
         tallies = {key: backing.remediator.tallies(key) for key in keys}
-        more = {"tallies": tallies, "problems": True}
+        more = {"tallies": tallies, "problems": True, **SKIP_MISSING}
         for names, entries in await in_parts(backing.opa, "status", "policies", keys, more):
             policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
             await _suggest_names(backing.opa, policies.values())

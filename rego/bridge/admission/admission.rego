@@ -27,15 +27,19 @@ decisions := ({decision} | {found |
 	before := decision with input as object.union(object.remove(update, ["object"]), {"object": update.oldObject})
 }
 
-# The decision on one request, `{denied, warnings, remaining?}`; any message in `denied` denies it. `remaining` is what
-# guardrails have not judged yet.
-decision := object.union(
+# The decision on one request, `{denied, warnings, remaining?, unloaded?}`; any message in `denied` denies it. `remaining`
+# is what guardrails have not judged yet, `unloaded` those that OPA lacks, for which it is denied.
+decision := object.union_n([
 	{
 		"denied": {message | some ["deny", message] in _messages},
 		"warnings": {message | some ["warn", message] in _messages},
 	},
 	{"remaining": others | others := remaining},
-)
+	{"unloaded": policies |
+		policies := {constraints.active_constraints[name].policy | some name, _ in unloaded; constraints.unjudged_action(name) == "deny"}
+		policies != set()
+	},
+])
 
 # Each message with its action. dryrun concerns the audit only.
 _messages := union({

@@ -41,7 +41,7 @@ guardrail_messages := set() if {
 	guardrails == set()
 } else := set() if {
 	remaining
-} else := _messages_about(_introduced, {})
+} else := _messages_about(_introduced, unloaded)
 
 # METADATA
 # description: |
@@ -93,7 +93,7 @@ messages_of_judged := found if {
 	rows := input.introduced
 	unjudged := input.unjudged
 	request := input.request
-	found := _messages_about(rows, unjudged) with input as request
+	found := _messages_about(rows, object.union(_unloaded_guardrails, unjudged)) with input as request
 } else := found if {
 	request := input.request
 	found := _messages_about(set(), _none_judged) with input as request
@@ -111,6 +111,18 @@ _messages_about(rows, elsewhere) := set() if {
 	text := sprintf("[%s] %s%s", [name, why, _way_out_of(action)])
 } if {
 	unjudged := object.union(_unread, elsewhere)
+}
+
+# METADATA
+# description: |
+#   The Constraints that would judge an object of the request, if OPA had their guardrail: that arrives a moment after the
+#   first Constraint that names it. With the reason why they do not.
+unloaded := {name: why | some row in _after.rows; name := row.constraint; why := _unloaded_guardrails[name]}
+
+_unloaded_guardrails := {name: sprintf("is not judged: policy %s is not loaded", [policy]) |
+	some name in guardrails
+	policy := constraints.active_constraints[name].policy
+	not constraints.is_loaded(policy)
 }
 
 # The Constraints that may judge what the written policy sets, with the reason why it cannot be read.
@@ -274,7 +286,7 @@ _effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.fil
 
 # Of what is violated after the request, only what was not before it.
 _introduced := constraints.introduced_in(before, after) if {
-	after := _after.rows
+	after := {row | some row in _after.rows; not unloaded[row.constraint]}
 	after != set()
 	violating := {row.object | some row in after}
 	targets := _before.targets

@@ -47,6 +47,36 @@ test_a_deletion_that_introduces_violations_is_denied if {
 	["deny", _missing] in found
 }
 
+# The answer while OPA has no guardrail yet.
+_early(constraints, more, request) := found if {
+	objects := array.concat(testing.world, array.concat(constraints, more))
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.admission with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with data.bridge.constraints.dispatch.policies as set()
+}
+
+test_change_before_its_guardrail_is_loaded_is_denied_unless_the_constraint_ignores_failures if {
+	fails := _early([_constraint("colors", {})], [_dark], _deletion)
+	fails.unloaded == ["bridge.guardrails.required_policy"]
+	[message] := fails.denied
+	message == concat(" ", [
+		"[colors] is not judged: policy bridge.guardrails.required_policy is not loaded;",
+		"to admit what is not judged, set failurePolicy: Ignore in the Constraint",
+	])
+	ignores := _early([_constraint("colors", {"failurePolicy": "Ignore"})], [_dark], _deletion)
+	ignores == {"denied": [], "warnings": ["[colors] is not judged: policy bridge.guardrails.required_policy is not loaded"]}
+}
+
+test_change_that_no_unloaded_guardrail_would_judge_is_admitted if {
+	elsewhere := testing.color("infra", "other", 1, [testing.section_ref("Gateway", "public", "alt")], {"theme": "dark"})
+	_early([_constraint("colors", {})], [elsewhere], object.union(_deletion, {"oldObject": elsewhere})) == {"denied": [], "warnings": []}
+	_early([_constraint("colors", {"enforcementAction": "dryrun"})], [_dark], _deletion).denied == []
+}
+
 test_what_was_in_effect_where_a_policy_moves_to_counts if {
 	kept := _constraint("kept", {"policy": "bridge.guardrails.no_weakening"})
 	old := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "fresh")], {"contrast": 5})

@@ -95,14 +95,36 @@ _flaw_of_keys(field) := error("InvalidInput", sprintf("%s must be a list of keys
 
 _flaw([field, "optional keys"]) := _flaw_of_keys(field) if object.get(input, field, null) != null
 
+# Keys of existing objects, unless the caller skips missing ones: it has listed them before.
+_flaw([field, "optional objects"]) := wrong if {
+	object.get(input, field, null) != null
+	wrong := _flaw_of_keys(field)
+} else := first_missing(input[field])
+
+# Keys of existing policies, or of PolicyKinds.
+_flaw([field, "policies"]) := _flaw_of_keys(field) if {
+	true
+} else := first_missing(input[field]) if {
+	true
+} else := [wrong | not input.skipMissing; some key in input[field]; wrong := _no_policy(key)][0]
+
+# The error about the first of these objects that does not exist.
+first_missing(object_keys) := missing([key | not input.skipMissing; some key in object_keys; not lookup.get(key)][0])
+
 _flaw([field, "policy"]) := error("InvalidInput", sprintf("%s must be a key, <group>/<Kind>/<namespace>/<name>", [field])) if {
 	not keys.parse(object.get(input, field, ""))
 } else := missing(input[field]) if {
 	not lookup.get(input[field])
-} else := error("UnknownPolicyKind", message) if {
+} else := error("UnknownPolicyKind", _no_policy_message(input[field])) if {
 	not kinds.of_policy(input[field])
-	message := sprintf("%s is not a policy of an active kind; active kinds: %s", [input[field], concat(", ", sort(kinds.in_use))])
 }
+
+_no_policy(key) := error("UnknownPolicyKind", _no_policy_message(key)) if {
+	not kinds.of_policy(key)
+	keys.type_of(key) != kinds.policykind_type
+}
+
+_no_policy_message(key) := sprintf("%s is not a policy of an active kind; active kinds: %s", [key, concat(", ", sort(kinds.in_use))])
 
 # Forms of required fields that a JSON Schema describes.
 _flaw([field, form]) := error("InvalidInput", sprintf("%s must %s", [field, text])) if {

@@ -8,20 +8,25 @@ import data.bridge.queries
 # description: |
 #   The decision on a request to the API server, `{denied, warnings}`, lists of messages; any message in `denied` denies the
 #   request. The input is an AdmissionRequest (admission.k8s.io/v1). If the change concerns more objects than one query
-#   judges, and none of those denies it, `remaining` has the others for `guarded_violations`.
+#   judges, and none of those denies it, `remaining` has the others for `guarded_violations`. If it is denied because OPA
+#   lacks guardrails, `unloaded` has their packages: they may arrive at any moment.
 # entrypoint: true
 admission := queries.error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request
 } else := {"denied": [], "warnings": []} if {
 	# Most requests of a cluster: the rules below would find the same with ten times as many expressions.
 	not deciding.may_concern
-} else := object.union(
+} else := object.union_n([
 	{
 		"denied": sort(union({found.denied | some found in deciding.decisions})),
 		"warnings": sort(union({found.warnings | some found in deciding.decisions})),
 	},
 	{"remaining": remaining | some found in deciding.decisions; remaining := found.remaining},
-)
+	{"unloaded": sort(policies) |
+		policies := {policy | some found in deciding.decisions; some policy in found.unloaded}
+		policies != set()
+	},
+])
 
 # METADATA
 # description: |
@@ -103,9 +108,11 @@ _audit_problem := queries.problem([
 	["constraints", _texts, "constraints must be a list of names of Constraints"],
 	["replicated", _texts, "replicated must be a list of types, <group>/<Kind>"],
 	["namespaces", _texts, "namespaces must be a list of names of namespaces"],
-	["objects", "optional keys"],
+	["objects", "optional objects"],
 	["unjudged", {"type": "object"}, "unjudged must have reasons by the names of Constraints"],
-])
+]) if {
+	true
+} else := queries.first_missing([concat("/", [judging.type, "-", name]) | is_array(input.constraints); some name in input.constraints])
 
 _texts := {"type": ["array", "null"], "items": {"type": "string"}}
 

@@ -162,8 +162,23 @@ test_violations_are_rows_in_a_stable_order if {
 
 test_violations_of_objects_or_constraints_that_are_named if {
 	_places({"objects": ["core/Service/shop/cart"]}) == [["seen", "core/Service/shop/cart"]]
-	_places({"constraints": ["seen"], "objects": ["core/Service/shop/gone"]}) == []
+	_places({"constraints": ["seen"], "objects": ["core/Service/shop/gone"], "skipMissing": true}) == []
 	_places({"constraints": ["wrong"]}) == []
+}
+
+test_unknown_constraints_and_objects_are_an_error_and_not_an_empty_answer if {
+	every query, query_input in {
+		"violations": {"constraints": ["seen", "unseen"]},
+		"audit_keys": {"constraints": ["unseen"]},
+		"constraints": {"constraints": ["unseen"]},
+	} {
+		found := v1[query] with input as query_input with data.objects as _judged
+		found.error == {"code": "TargetNotFound", "message": "policybridge.io/Constraint/-/unseen does not exist"}
+		skipping := v1[query] with input as object.union(query_input, {"skipMissing": true}) with data.objects as _judged
+		not skipping.error
+	}
+	gone := v1.violations with input as {"objects": ["core/Service/shop/cart", "core/Service/shop/gone"]} with data.objects as _judged
+	gone.error == {"code": "TargetNotFound", "message": "core/Service/shop/gone does not exist"}
 }
 
 test_audited_are_the_objects_of_the_kinds_that_a_constraint_names if {

@@ -58,6 +58,24 @@ test_bad_policies_are_an_error if {
 	}
 }
 
+test_unknown_policies_and_objects_are_an_error_and_not_an_empty_answer if {
+	gone := "example.com/ColorPolicy/shop/gone"
+	every row in [
+		["status", {"policies": [gone]}, {"code": "TargetNotFound", "message": sprintf("%s does not exist", [gone])}],
+		["problems", {"objects": [gone]}, {"code": "TargetNotFound", "message": sprintf("%s does not exist", [gone])}],
+		["status", {"policies": [testing.cart_route]}, {
+			"code": "UnknownPolicyKind",
+			"message": sprintf("%s is not a policy of an active kind; active kinds: example.com/ColorPolicy, example.com/TimeoutPolicy", [testing.cart_route]),
+		}],
+	] {
+		[query, query_input, error] := row
+		found := v1[query] with input as object.union(testing.changed([]), query_input)
+		found.error == error
+		skipping := v1[query] with input as object.union_n([testing.changed([]), query_input, {"skipMissing": true}])
+		skipping == []
+	}
+}
+
 test_a_field_of_another_form_is_an_error_that_explains_the_form if {
 	keys_by_kind := "scopes must be lists of keys by policy kind, {<group>/<Kind>: [<keys>]}"
 	not_a_key := "warm is not a key: write <group>/<Kind>/<namespace>/<name>"

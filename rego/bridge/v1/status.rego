@@ -12,7 +12,7 @@ import data.bridge.status as reporting
 #   also the result of the query `problems` for each, and when it was `created`.
 # entrypoint: true
 status := problem if {
-	problem := queries.problem([["policies", "keys"]])
+	problem := queries.problem([["policies", "policies"]])
 } else := [_with_problems(desired) | some key in input.policies; desired := queries.policy_status(key)]
 
 _with_problems(desired) := object.union(desired, {

@@ -57,7 +57,7 @@ test_status_with_problems_has_those_of_the_query_problems if {
 
 test_deleted_objects_and_other_kinds_have_no_status if {
 	leaving := object.union(_slow, {"metadata": {"deletionTimestamp": "2026-01-01T01:00:00Z"}})
-	query_input := {"policies": [_warm_key, _slow_key, "core/Service/shop/cart", "policybridge.io/PolicyKind/-/gone"]}
+	query_input := {"policies": [_warm_key, _slow_key, "core/Service/shop/cart", "policybridge.io/PolicyKind/-/gone"], "skipMissing": true}
 	found := v1.status with input as _query_input([leaving], query_input)
 	found == []
 }

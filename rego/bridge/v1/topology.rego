@@ -100,7 +100,7 @@ _named := {key |
 #   answers about what is in it.
 # entrypoint: true
 problems := problem if {
-	problem := queries.problem([["objects", "optional keys"]])
+	problem := queries.problem([["objects", "optional objects"]])
 } else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
 	data.bridge_below.partial
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
