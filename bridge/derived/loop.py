@@ -5,7 +5,8 @@ again; a result only says which keys a change concerns, and computes values.
 
     notice -> one query `outdated` for all results -> stale keys of each result, in turns -> values -> settled
 
-- The query is asked once for all changes that wait, with the parts that the present results want.
+- The query is asked once for changes that wait, in turns of their namespaces, with the parts that the present results
+  want. One that fails or takes too long is asked in halves, beside the others.
 - Keys that a change concerns come before their owner's others. A key is stale once, however many changes concern it.
 - While OPA is synced again, nothing is computed. After that, everything is stale.
 - OPA that does not answer is asked again. After any other failure of a result, all of its keys are stale, with growing
@@ -13,18 +14,23 @@ again; a result only says which keys a change concerns, and computes values.
 """
 
 import asyncio
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import structlog
 
-from bridge.model.changes import Notice, merge_notices
-from bridge.opa.batches import parts
+from bridge import tracing
+from bridge.derived.waiting import Question, WaitingChanges
+from bridge.model.changes import Notice
+from bridge.model.keys import Key
+from bridge.opa.batches import may_succeed_in_part, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined
-from bridge.work import FAILED, PAUSE, Backoff, Turns
+from bridge.work import FAILED, PAUSE, Backoff, Turns, delay_after
 
 K = TypeVar("K", bound=Hashable)
 
@@ -35,18 +41,26 @@ log = structlog.get_logger(__name__)
 class Outdated:
     """Changes that OPA has, as one, and the parts of the query `outdated` about them, by name.
 
-    A change without changed declarations (`keys`) has no parts.
+    A change without changed declarations (`keys`) has no parts. `namespaces` are those of the changes, and `traces` has
+    the span of the query.
     """
 
     change: Notice
     parts: Mapping[str, Any] = field(default_factory=dict)
+    namespaces: frozenset[str] = frozenset()
+    traces: tuple[Any, ...] = ()
 
 
 class Derived(ABC, Generic[K]):
-    """One result. `name` is for the log; one that is computed `before_sync` does not wait for OPA's first sync."""
+    """One result. `name` is for the log; one that is computed `before_sync` does not wait for OPA's first sync.
+
+    Where OPA takes too long to say what an object's change concerns, all keys are stale. A result that is `patient`
+    keeps its values instead, and OPA is asked about the object again later, with growing delays.
+    """
 
     name: str
     before_sync = False
+    patient = False
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - for those that need it
         """Return the parts of the query `outdated` that `keys_of` needs, each with its input.
@@ -54,6 +68,17 @@ class Derived(ABC, Generic[K]):
         The first of the changes arrived at the time `since`.
         """
         return {}
+
+    def wants_besides(self, change: Notice) -> Mapping[str, Any]:  # noqa: ARG002 - for those that need it
+        """Return parts that save this result further queries: the answer lacks them if they fail or take too long."""
+        return {}
+
+    def is_large(self, outdated: Outdated) -> bool:  # noqa: ARG002 - for those that need it
+        """Return whether changes of several namespaces concern too much to be one: each is asked about alone then."""
+        return False
+
+    def hear(self, outdated: Outdated) -> None:
+        """Take in what OPA says about changes, at once; `keys_of` follows when it is this result's turn."""
 
     @abstractmethod
     async def keys_of(self, outdated: Outdated) -> Iterable[K] | None:
@@ -95,13 +120,15 @@ class Loop:
         self.revision = 0
         self._opa = opa
         self._works: dict[Derived[Any], _Work[Any]] = {}
-        self._waiting: list[Notice] = []
-        self._since = 0.0  # the time when the first of them arrived
-        self._syncs = 0  # of OPA, begun or ended: an answer to a query from before one is discarded
+        self._waiting = WaitingChanges()
+        self._asking: list[Question] = []  # which OPA has not answered; a sync removes them
+        self._hard: asyncio.Queue[Question] = asyncio.Queue()  # those of them that are asked in halves
+        self._timeouts: Counter[Key] = Counter()  # in a row
+        self._syncs = 0  # of OPA, begun or ended
         self._is_synced: bool | None = None  # None before the first sync
-        self._is_asking = False
+        self._backoff = Backoff(FAILED)
         self._wake = asyncio.Event()
-        self._progress = _Signal()  # that a result is settled
+        self._progress = _Signal()  # that a result may be settled
         self._tasks: asyncio.TaskGroup | None = None
 
     def note(self, notice: Notice) -> None:
@@ -111,12 +138,12 @@ class Loop:
             self._syncs += 1
             self._is_synced = notice.refilled
             self._waiting.clear()
+            self._asking.clear()
+            self._timeouts.clear()
             for work in self._works.values():
                 work.sync(self.revision, ended=notice.refilled)
             return
-        if not self._waiting:
-            self._since = asyncio.get_running_loop().time()
-        self._waiting.append(notice)
+        self._waiting.add(notice, self.revision)
         self._wake.set()
 
     def follow(self, result: Derived[K]) -> None:
@@ -136,6 +163,11 @@ class Loop:
         """Note that keys are stale for another reason than a change in OPA."""
         self._works[result].add(keys)
 
+    def hear(self, result: Derived[Any], change: Notice) -> None:
+        """Let one result process a change of something else than OPA's data; one that nobody follows begins with it."""
+        if work := self._works.get(result):
+            work.hear(Outdated(change), self._known_revision())
+
     def renew(self, result: Derived[Any]) -> None:
         """Note that all keys of a result are stale for another reason than a change in OPA."""
         self._works[result].start_over(self.revision)
@@ -148,66 +180,132 @@ class Loop:
     def is_settled(self, result: Derived[Any]) -> bool:
         """Return whether no key of a result is stale, or may be because of a change that waits."""
         work = self._works.get(result)
-        return work is not None and work.is_settled and not self._waiting and not self._is_asking
+        asking = any(not question.again for question in self._asking)
+        return work is not None and work.is_settled and not self._waiting and not asking
 
     async def run(self) -> None:
         """Follow changes and compute results until cancelled."""
         async with asyncio.TaskGroup() as self._tasks:
             for work in self._works.values():
                 work.task = self._tasks.create_task(work.run())
-            await self._follow_changes()
+            self._tasks.create_task(self._ask_hard_questions())
+            await self._ask_questions()
 
-    async def _follow_changes(self) -> None:
-        backoff = Backoff(FAILED)
+    def _known_revision(self, answered: Question | None = None) -> int:
+        """Return the last revision up to which OPA has said of every change what it concerns."""
+        asked = (question.revision for question in self._asking if question is not answered)
+        asking = min(asked, default=self.revision + 1)
+        waiting = self._waiting.first_revision
+        return (asking if waiting is None else min(asking, waiting)) - 1
+
+    async def _ask_questions(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if not self._waiting:
-                continue
-            syncs, revision, since, works = self._syncs, self.revision, self._since, list(self._works.values())
-            notices, self._waiting = self._waiting, []
-            self._is_asking = True
-            try:
-                outdated = await self._ask(merge_notices(notices), since, works)
-            except (OpaUnavailable, OpaUndefined) as error:
-                log.info("changes waiting for OPA", why=str(error))
-                if syncs == self._syncs:
-                    self._waiting[:0] = notices
-                    self._since = since
-                await asyncio.sleep(PAUSE)
-                self._wake.set()
-            except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
-                wait = backoff.next()
-                log.error("query of outdated values failed", why=_describe(error), retry_seconds=wait)
-                await asyncio.sleep(wait)
-                for work in works if syncs == self._syncs else ():
-                    work.start_over(revision)
-                self._wake.set()
-            else:
-                backoff.reset()
-                for work in works if syncs == self._syncs else ():
-                    if outdated is None:
-                        work.start_over(revision)
-                    else:
-                        work.hear(outdated, revision)
-            finally:
-                self._is_asking = False
+            while (question := self._waiting.take()) is not None:
+                self._asking.append(question)
+                await self._process(question, self._ask_at_once)
 
-    async def _ask(self, change: Notice, since: float, works: Iterable["_Work[Any]"]) -> Outdated | None:
-        """Return what a change makes outdated; None if OPA takes too long to say so about one of its objects."""
+    async def _ask_hard_questions(self) -> None:
+        while True:
+            question = await self._hard.get()
+            if question in self._asking:
+                await self._process(question, self._ask_in_halves)
+
+    async def _process(self, question: Question, ask: Callable[[Question, "_Works"], Awaitable[None]]) -> None:
+        """Ask OPA what changes concern, and let the results know; a question that cannot be answered waits again."""
+        works, syncs = list(self._works.values()), self._syncs
+        try:
+            with tracing.span("compute statuses", links=question.change.traces):
+                await ask(question, works)
+        except (OpaUnavailable, OpaUndefined) as error:
+            log.info("changes waiting for OPA", why=str(error))
+            await asyncio.sleep(PAUSE)
+            if self._end(question):
+                self._waiting.put_back(question)
+                self._wake.set()
+        except Exception as error:  # noqa: BLE001 - it must not end the bridge: what can be isolated was
+            wait = self._backoff.next()
+            log.error("query of outdated values failed", why=_describe(error), retry_seconds=wait)
+            await asyncio.sleep(wait)
+            self._end(question)
+            for work in works if syncs == self._syncs else ():
+                work.start_over(self._known_revision())
+        else:
+            self._backoff.reset()
+        self._progress.send()
+
+    def _end(self, question: Question) -> bool:
+        """End a question; return False if OPA was synced meanwhile."""
+        with contextlib.suppress(ValueError):
+            self._asking.remove(question)
+            return True
+        return False
+
+    async def _ask_at_once(self, question: Question, works: "_Works") -> None:
+        """Ask with everything that the results want; if that fails, the question is asked in halves."""
+        change = question.change
         wanted: dict[str, Any] = {}
         for work in works if change.keys else ():
-            wanted |= work.result.wants(change, since)
-        if not wanted:
-            return Outdated(change)
-        was = {str(key): paths for key, paths in change.was.items()}
-        keys = sorted(map(str, change.keys))
+            wanted |= work.result.wants(change, question.since)
+            wanted |= work.result.wants_besides(change)
+        answer: Mapping[str, Any] = {}
+        if wanted:
+            keys = sorted(map(str, change.keys))
+            try:
+                answer = await self._opa.query("outdated", {"keys": keys, **_was(change), "wanted": wanted})
+            except OpaError as error:
+                if not await may_succeed_in_part(self._opa, error):
+                    raise
+                self._hard.put_nowait(question)
+                return
+            if self._opa.failures.errors:
+                self._opa.failures.drop("outdated", keys)
+        outdated = Outdated(change, answer, question.namespaces, tracing.current())
+        if len(question.namespaces) > 1 and any(work.result.is_large(outdated) for work in works):
+            if self._end(question):
+                self._waiting.put_back(question, apart=True)
+            return
+        self._tell(question, works, outdated)
+
+    async def _ask_in_halves(self, question: Question, works: "_Works") -> None:
+        """Ask in parts for what the results need; ask again later about objects about which OPA takes too long."""
+        change = question.change
+        wanted: dict[str, Any] = {}
+        for work in works:
+            wanted |= work.result.wants(change, question.since)
         found: dict[str, Any] = {}
         slow: list[str] = []
-        more = {"was": was, "wanted": wanted}
+        keys = sorted(map(str, change.keys))
+        more = {**_was(change), "wanted": wanted}
         async for _, answer in parts(self._opa, "outdated", "keys", keys, more, too_slow=slow.append):
             _merge(found, answer)
-        return None if slow else Outdated(change, found)
+        outdated = Outdated(change, found, question.namespaces, tracing.current())
+        self._tell(question, works, outdated, [key for key in change.keys if str(key) in slow])
+
+    def _tell(self, question: Question, works: "_Works", outdated: Outdated, slow: Sequence[Key] = ()) -> None:
+        if question not in self._asking:
+            return
+        revision = self._known_revision(question)
+        for work in works:
+            if slow and not work.result.patient and not question.again:
+                work.start_over(revision)
+            else:
+                work.hear(outdated, revision)
+        self._end(question)
+        for key in question.change.keys if self._timeouts else ():
+            if key not in slow:
+                del self._timeouts[key]  # a Counter has no error for a missing key
+        for key in slow if any(work.result.patient for work in works) else ():
+            self._timeouts[key] += 1
+            delay = delay_after(FAILED, self._timeouts[key])
+            asyncio.get_running_loop().call_later(delay, self._ask_again, question, key, self._syncs)
+
+    def _ask_again(self, question: Question, key: Key, syncs: int) -> None:
+        if syncs == self._syncs:
+            again = question.about(key, self.revision + 1)
+            self._asking.append(again)
+            self._hard.put_nowait(again)
 
 
 class _Work(Generic[K]):
@@ -247,7 +345,9 @@ class _Work(Generic[K]):
         self._stir(revision)
 
     def hear(self, outdated: Outdated, revision: int) -> None:
-        """Note changes, which were asked about before a later sync."""
+        """Process changes, which were asked about before a later sync."""
+        if self._may_work:  # otherwise everything is stale soon
+            self.result.hear(outdated)
         self._heard.append(outdated)
         self._stir(revision)
 
@@ -342,6 +442,9 @@ class _Work(Generic[K]):
             self._stale.add(key)
 
 
+_Works = Sequence[_Work[Any]]
+
+
 class _Signal:
     """Wakes everything that waits for it."""
 
@@ -365,6 +468,10 @@ def _merge(found: dict[str, Any], more: Mapping[str, Any]) -> None:
             _merge(found.setdefault(name, {}), value)
         else:
             found[name] = list(dict.fromkeys((*found.get(name, ()), *value)))
+
+
+def _was(change: Notice) -> Mapping[str, Any]:
+    return {"was": {str(key): paths for key, paths in change.was.items()}}
 
 
 def _describe(error: Exception) -> str:

@@ -71,6 +71,7 @@ class Ledger:
     """
 
     def __init__(self) -> None:
+        self.version = 0  # grows when rows differ
         self._rows: dict[tuple[str, str], tuple[_Kept, ...]] = {}
         self._tallies: defaultdict[str, dict[_Group, SortedList[str]]] = defaultdict(dict)
         self._targets_of: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)  # by object
@@ -88,6 +89,7 @@ class Ledger:
         old = self._rows.get(place, ())
         if new == old:
             return Dirty()
+        self.version += 1
         before, after = Counter(old), Counter(new)  # equal rows count each
         gone, come = before - after, after - before
         changed = set()
@@ -173,6 +175,7 @@ class Ledger:
 
     def clear(self) -> None:
         """Drop everything, because all of it is computed again."""
+        self.version += 1
         self._rows.clear()
         self._tallies.clear()
         self._targets_of.clear()

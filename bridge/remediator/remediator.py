@@ -1,7 +1,7 @@
 """The remediator: compares desired and current statuses of objects, and writes only differences."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -11,17 +11,18 @@ from typing import Any
 import structlog
 
 from bridge import tracing
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.nesting import as_mapping
 from bridge.opa.batches import parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.remediator.computation import Computing, Item, Place, Report, Shares
+from bridge.remediator.computation import SMALL, Computing, Item, Place, Report, Settling, Stale
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.plan import plan_affected, plan_policy
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
-from bridge.work import PAUSE, WRITERS, BatchSize, Budget, RetryQueue
+from bridge.work import WRITERS, BatchSize, Budget, RetryQueue, Turns
 
 Follower = Callable[[frozenset[str]], None]
 
@@ -32,40 +33,30 @@ BUDGET_AHEAD = 0.2  # seconds: the budget for one batch, so no namespace waits f
 REMEMBER_PERIOD = 1.0  # seconds between checks of the data for a later bridge
 
 
-class Remediator(WriteLoop[Item]):
-    """Follows the replicator's notices; `run` works until it is cancelled.
+class Remediator(WriteLoop[Item], Derived[Stale]):
+    """Keeps the outcomes of policies up to date, by effective target, and writes statuses; `run` works until cancelled.
 
     `budget` bounds the writes per second. Statuses of policy kinds in mode Observe are neither computed nor written
     here: clients query OPA for them.
     """
 
-    def __init__(self, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
+    name = "statuses"
+    patient = True
+
+    def __init__(self, loop: Loop, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
         """`patient` is a client of the same OPA with a longer timeout for queries about everything; default: `opa`."""
         super().__init__(sink, budget, lambda item: namespace_in(item[1]))
+        self._loop = loop
         self._opa = opa
         self._ledger = Ledger()
         self.tallies = self._ledger.tallies
         self._computing = Computing(opa, self._ledger, patient)
         self.computed = self._computing.computed
         self._batch = BatchSize(STATUS_BATCH)
-        self._slow: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # took too long to compute
+        self._alone: RetryQueue[Place] = RetryQueue(lambda place: namespace_in(place[1]))  # to compute alone
         self._reported: dict[Item, Report] = {}  # of items in the queue, from the query that computed the change
         self._traces: dict[Item, tuple[Any, ...]] = {}  # of items in the queue, the spans that computed them
         self._followers: list[Follower] = []
-        self._wake = asyncio.Event()
-        self._changes = Shares(self._computing, opa, self._wake.set)
-
-    def note(self, notice: Notice) -> None:
-        """Process a notice of the replicator."""
-        if notice.refilling:
-            self._filling += 1
-            self._reported.clear()
-        if notice.refilling or notice.refilled:
-            self._changes.clear()
-        if not notice.refilling:
-            self._changes.note(notice)
-        self._idle.clear()
-        self._wake.set()
 
     def follow(self, follower: Follower) -> None:
         """Report policies with possibly changed outcomes to `follower` from now on, by key.
@@ -83,63 +74,119 @@ class Remediator(WriteLoop[Item]):
     @property
     def is_complete(self) -> bool:
         """Return whether the outcomes of all policies are counted: none is missing until everything is computed."""
-        return self._is_whole and not self._computing.partial and not self._computing.kinds_differ
+        return self._is_whole and not self._computing.partial
 
     async def run(self) -> None:
         """Compute and write until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._compute())
-            tasks.create_task(self._compute_slow())
-            tasks.create_task(self._write())
-            tasks.create_task(self._remember())
+        self._loop.follow(self)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._compute_alone())
+                tasks.create_task(self._write())
+                tasks.create_task(self._remember())
+        finally:
+            self._loop.leave(self)
+
+    async def settled(self) -> None:
+        """Wait until nothing waits for computation or writes."""
+        await self._loop.settled(self)
+        await super().settled()
+
+    def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the parts with what a change affects."""
+        return {"scopes": {}, "objects": {}, "policies": {}}
+
+    def wants_besides(self, change: Notice) -> Mapping[str, Any]:
+        """Return the part with the outcomes and statuses of a small change."""
+        return self._computing.wants_besides(change)
+
+    def is_large(self, outdated: Outdated) -> bool:
+        """Return whether a change affects so many effective targets that its statuses would delay those of others."""
+        return sum(map(len, outdated.parts.get("scopes", {}).values())) > SMALL
+
+    def hear(self, outdated: Outdated) -> None:
+        """Count what OPA says of a change, and write the statuses of one that is settled by it."""
+        self._idle.clear()
+        change = self._computing.take_in(outdated)
+        if self._computing.end_if_settled(change):
+            self._report(change)
+
+    async def keys_of(self, outdated: Outdated) -> Iterable[Stale]:
+        """Return the effective targets to compute."""
+        change = await self._computing.stale_after(outdated)
+        return () if change is None else self._begin(change)
+
+    async def every(self) -> AsyncIterator[Iterable[Stale]]:
+        """Yield the effective targets of all policies."""
+        yield self._begin(await self._computing.stale_all())
+
+    def owner_of(self, key: Stale) -> str:
+        """Return the namespaces of the changes: one with many effective targets delays another by one query."""
+        return key.owner
+
+    def take(self, stale: Turns[Stale]) -> Iterable[Sequence[Stale]]:
+        """Return as many effective targets as OPA computes at once."""
+        return [self._computing.take(stale)]
+
+    async def compute(self, keys: Sequence[Stale]) -> None:
+        """Compute outcomes, and write the statuses of changes that are settled."""
+        for change in await self._computing.compute(keys):
+            self._report(change)
+        self._alone.add(self._computing.hard)
+        self._computing.hard.clear()
+
+    def distrust(self) -> None:
+        """Write nothing until all outcomes are known again."""
+        self._filling += 1
+        self._idle.clear()
+        self._reported.clear()
+        self._computing.clear()
+
+    def settle(self, revision: int) -> None:  # noqa: ARG002
+        """Write what waits."""
+        self._idle.clear()
+        self._queue.look_again()
+        self._note_idle()
 
     def _count_observed(self) -> None:
         observes = bool(self._followers)
-        self._computing.kinds_differ |= observes != self._computing.observes
-        self._computing.observes = observes
-        if self._is_whole:  # otherwise everything is about to be computed anyway
-            self.note(Notice())
+        if observes != self._computing.observes:
+            self._computing.observes = observes
+            self._loop.hear(self, Notice(kinds=True))
 
-    async def _compute(self) -> None:
+    def _begin(self, change: Settling) -> list[Stale]:
+        """Return the effective targets of a change, which is reported if there are none."""
+        if self._computing.end_if_settled(change):
+            self._report(change)
+        return self._computing.stale_of(change)
+
+    async def _compute_alone(self) -> None:
+        """Compute targets at which a query failed, each alone, and with growing waits while one takes too long."""
         while True:
-            await self._wake.wait()
-            self._wake.clear()
-            while self._changes:
-                filling = self._filling
-                with self._working():
-                    try:
-                        settled = await self._changes.step()
-                    except OpaError as error:
-                        log.info("effective policies waiting for OPA", why=str(error))
-                        await asyncio.sleep(PAUSE)
-                        continue
-                    for place in self._computing.slow:
-                        self._slow.failed(place)
-                    self._computing.slow.clear()
-                    if settled is not None:
-                        self._report(settled.dirty, settled.reports, settled.traces, set(map(str, settled.notice.keys)))
-                        self._queue.look_again()
-                        if settled.notice.refilled:
-                            self._whole = filling
-                            if self._computing.kinds_differ:  # a follower came meanwhile
-                                self.note(Notice())
-            self._note_idle()
+            (place,) = await self._alone.take(1)
+            too_slow: list[str] = []
+            with self._working():
+                try:
+                    settled = await self._computing.compute_alone(place, too_slow)
+                except OpaError as error:
+                    log.info("effective policies waiting for OPA", why=str(error))
+                    self._alone.failed(place)
+                    continue
+                if too_slow:
+                    self._alone.failed(place)
+                else:
+                    self._alone.succeeded(place)
+                for change in settled:
+                    self._report(change)
 
-    async def _compute_slow(self) -> None:
-        """Compute targets that took too long again, each alone and with growing waits."""
-        while True:
-            (place,) = await self._slow.take(1)
-            dirty = Dirty()
-            try:
-                await self._computing.recompute(place, dirty)
-            except OpaError as error:
-                log.warning("query timed out", key=place[1], policyKind=place[0], why=str(error))
-                self._slow.failed(place)
-            else:
-                self._slow.succeeded(place)
-                self._report(dirty)
+    def _report(self, change: Settling) -> None:
+        """Let statuses be written that a settled change affects."""
+        if change.rebuilds and change.outdated is None:
+            self._whole = self._filling
+        traces = change.outdated.traces if change.outdated else ()
+        self._report_dirty(change.dirty, change.reports, traces, change.changed)
 
-    def _report(
+    def _report_dirty(
         self,
         dirty: Dirty,
         reports: Mapping[Item, Report] = MappingProxyType({}),
@@ -153,6 +200,7 @@ class Remediator(WriteLoop[Item]):
         if traces:
             self._traces.update(dict.fromkeys(items, traces))
         self._add(items, reports, changed)
+        self._queue.look_again()
         for follower in self._followers:
             follower(frozenset(dirty.policies))
 
@@ -170,7 +218,7 @@ class Remediator(WriteLoop[Item]):
                         log.info("cleanup of former policy kinds waiting for OPA", why=str(error))
                     else:
                         self._sink.remember(self._computing.names())
-                        self._report(dirty)
+                        self._report_dirty(dirty)
             await asyncio.sleep(REMEMBER_PERIOD)
 
     async def _plan(self, batch: Sequence[Item]) -> dict[Item, Planned | None]:
@@ -190,7 +238,7 @@ class Remediator(WriteLoop[Item]):
         log.info("statuses waiting for OPA", why=str(error))
 
     def _has_work(self) -> bool:
-        return bool(self._changes)
+        return not self._loop.is_settled(self) or self._computing.is_settling
 
     def _limit(self) -> int:
         return min(self._batch.now, max(self._ahead, self._budget.permits_within(BUDGET_AHEAD)))
@@ -209,7 +257,7 @@ class Remediator(WriteLoop[Item]):
         While everything is computed, that is the case only for what OPA has reported with a change.
         """
         known = item in self._reported or (self._is_whole and not self._computing.partial)
-        return known and self._delayed < self._ahead and super()._fits(item) and not self._changes.is_waiting(item[1])
+        return known and self._delayed < self._ahead and super()._fits(item) and not self._computing.is_waiting(item[1])
 
     def _set_aside(self) -> None:
         self._reported.clear()

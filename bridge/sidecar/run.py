@@ -246,7 +246,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     replicator = _make_replicator(settings, store, loading, recovering, bridge_url)
     budget = Budget(settings.status_writes_per_second, BURST)
     replicated = None if settings.manifests else (*ALWAYS, *_configured_types(settings))
-    loop = Loop(opa)
+    loop = Loop(impatient)
     audit = Audit(loop, opa, store.sink, budget, lambda: replicated)
     concerned = Concerned(opa, lambda: replicator.unready)
     return Parts(
@@ -256,7 +256,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
         replicator=replicator,
         loop=loop,
         budget=budget,
-        remediator=Remediator(impatient, store.sink, budget, patient=recovering),
+        remediator=Remediator(loop, impatient, store.sink, budget, patient=recovering),
         audit=audit,
         reports=ViolationReports(audit.audited, opa, store.sink, budget, store.record, store.reports),
         placement=Placement(
@@ -283,7 +283,6 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     bundles.modules.before_first_bundle(parts.loading.loader.inspect)
     parts.loading.loader.before_rules_change(replicator.rules_change)
     replicator.listen(parts.concerned.note)
-    replicator.listen(parts.remediator.note)
     replicator.listen(parts.loop.note)
     replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)

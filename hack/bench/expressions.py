@@ -19,12 +19,17 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     load = Load(max(routes // SMALL, 100))
     route = load.routes_with_policy()[0]
     policy = f"{POLICY_KIND}/{namespace_of(route)}/route-{route}"
-    change = {"keys": [policy], "was": {}, "targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
+    small = {"targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
+    change = {
+        "keys": [policy],
+        "was": {},
+        "wanted": {"scopes": {}, "objects": {}, "policies": {}, "remediation": small},
+    }
     inputs: dict[str, dict[str, Any]] = {
         "effective": {"targets": [RULE], "policyKind": POLICY_KIND},
         "explain": {"target": RULE},
         "links": {"keys": [policy]},
-        "remediation": change,
+        "outdated": change,
     }
     options = options_for(folder, load.objects())
     async with BridgeProcess(folder, options, program=program) as bridge, aiohttp.ClientSession() as session:

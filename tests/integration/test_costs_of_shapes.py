@@ -61,12 +61,17 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
     route = load.routes_with_policy()[0]
     policy = f"{POLICY_KIND}/{namespace_of(route)}/route-{route}"
     write(tmp_path / "load.yaml", load.objects())
-    change = {"keys": [policy], "was": {}, "targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
+    small = {"targets": {}, "kept": {}, "former": [], "observed": True, "most": 100}
+    change = {
+        "keys": [policy],
+        "was": {},
+        "wanted": {"scopes": {}, "objects": {}, "policies": {}, "remediation": small},
+    }
     most: dict[str, tuple[dict[str, Any], int]] = {
         "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 770),
         "explain": ({"target": rule_key(5, "[1]")}, 2_210),
         "links": ({"keys": [policy]}, 692),
-        "remediation": (change, 3_105),
+        "outdated": (change, 3_110),
     }
     async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
         counts = {name: await expressions(session, engine.opa.url, name, asked) for name, (asked, _) in most.items()}

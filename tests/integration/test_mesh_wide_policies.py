@@ -55,8 +55,9 @@ async def _change_of_a_service(bridge: Bridge, url: str) -> int:
     key = str(key_of(_service(7)))
     places = [(KIND, key)]
     kept = bridge.remediator._ledger.tallies_without(places)
-    given = {"keys": [key], "was": {}, "targets": {KIND: [key]}, "kept": kept, "former": [], "most": 100}
-    return await _operations(url, "remediation", given)
+    small = {"targets": {KIND: [key]}, "kept": kept, "former": [], "most": 100}
+    wanted = {"scopes": {}, "objects": {}, "policies": {}, "remediation": small}
+    return await _operations(url, "outdated", {"keys": [key], "was": {}, "wanted": wanted})
 
 
 async def _costs(opa_path: Path, services: int, mode: str) -> tuple[int, int]:

@@ -161,8 +161,7 @@ async def at_work(
         parts_on(place.plane, managed.url, lease_name) as parts,
     ):
         sink = _HeldBack(parts, held)
-        remediator = Remediator(parts.opa, sink, Budget(1000, 1000))
-        parts.replicator.listen(remediator.note)
+        remediator = Remediator(parts.loop, parts.opa, sink, Budget(1000, 1000))
         async with parts.at_work(remediator.run):
             yield Bridge(managed, remediator, parts.replicator)
 

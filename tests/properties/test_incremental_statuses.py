@@ -78,10 +78,9 @@ async def at_work(
     async with Opa(opa_url, requests=requests) as opa:
         replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
         sink = ScriptedSink(source)
-        remediator = Remediator(opa, sink, Budget(1e6, 1_000_000))
         notices = Notices(source, replicator)
         loop = Loop(opa)
-        replicator.listen(remediator.note)
+        remediator = Remediator(loop, opa, sink, Budget(1e6, 1_000_000))
         replicator.listen(loop.note)
         async with working(replicator.run, remediator.run, loop.run):
             if wait:

@@ -155,12 +155,12 @@ test_targets_of_a_query_share_the_bound if {
 
 # P9
 test_remediation_above_the_bound_leaves_the_outcomes_to_further_queries if {
-	query_input := _crowded([_pool("own", [testing.service_ref("many")])], {"keys": [_many], "was": {}, "observed": true})
-	within := v1.remediation with input as query_input with hierarchy.paths_bound as 20
-	above := v1.remediation with input as query_input with hierarchy.paths_bound as 8
-	count(within.outcomes[_paths_kind][_many]) == 9
+	query_input := _crowded([_pool("own", [testing.service_ref("many")])], {"keys": [_many], "was": {}, "wanted": {"scopes": {}, "remediation": {"observed": true}}})
+	within := v1.outdated with input as query_input with hierarchy.paths_bound as 20
+	above := v1.outdated with input as query_input with hierarchy.paths_bound as 8
+	count(within.remediation.outcomes[_paths_kind][_many]) == 9
 	above.scopes[_paths_kind] == [_many]
-	not above.outcomes
+	above.remediation == {}
 }
 
 # Zones in the namespace infra, by their names, and links between them.

@@ -144,7 +144,9 @@ policy_kinds := {input.policyKind} if {
 	input.policyKind
 } else := kinds.in_use
 
-former_kinds := object.get(input, "former", [])
+former_kinds := input.wanted.remediation.former if {
+	true
+} else := object.get(input, "former", [])
 
 # The namespace that sends the requests, or "" for any (semantics P6).
 source := object.get(input, "sourceNamespace", "")

@@ -57,22 +57,29 @@ current_status(obj) := {
 	"resourceVersion": object.get(obj.metadata, "resourceVersion", ""),
 }
 
-# What a small change adds to the result of `dependents`: the rows at the effective targets, `{policyKind: {target:
+# The results that the remediator needs after a small change: the rows at the effective targets, `{policyKind: {target:
 # rows}}`, without targets that have none, and the reports. Empty if the change is too large for one query.
-recomputed := {
+remediation := {
 	"outcomes": _rows,
 	"reports": array.flatten([_reports_of_policies, _reports_of_objects, _empty_reports]),
 } if {
-	sum([count(targets) | some targets in _changed_scopes]) <= object.get(input, "most", 1000)
+	sum([count(targets) | some targets in _changed_scopes]) <= object.get(input.wanted.remediation, "most", 1000)
 	sum([outcomes.paths_to(kind, targets) | some kind, targets in _changed_scopes]) <= hierarchy.paths_bound
 } else := {}
 
 # The effective targets to recompute, of the kinds whose outcomes count: without `observed` those in mode Manage.
 _changed_scopes[kind] contains target if {
-	some by_kind in [dependents.scopes, object.get(input, "targets", {})]
+	some by_kind in [dependents.scopes, object.get(input.wanted.remediation, "targets", {})]
 	some kind, targets in by_kind
-	true in {kinds.get(kind).mode == "Manage", object.get(input, "observed", false)}
+	_counts(kind)
 	some target in targets
+}
+
+_counts(kind) if kinds.get(kind).mode == "Manage"
+
+_counts(kind) if {
+	kinds.get(kind).mode == "Observe"
+	input.wanted.remediation.observed
 }
 
 _rows[kind][target] := rows if {
@@ -98,7 +105,7 @@ _reports_of_policies := [_report("policy", key, desired) |
 _is_written(key) if kinds.of_policy(key).mode == "Manage"
 _is_written(key) if keys.type_of(key) == kinds.policykind_type
 
-_kept := object.get(input, "kept", {})
+_kept := object.get(input.wanted.remediation, "kept", {})
 
 _tallies(policy) := array.concat(_kept[policy], [object.union(
 	object.filter(row, ["ancestor", "targets", "outcome", "by", "incomplete"]),

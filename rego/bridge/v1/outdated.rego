@@ -11,7 +11,8 @@ import data.bridge.topology
 # METADATA
 # description: |
 #   What a change of the objects `keys`, which had the index paths `was`, makes outdated: the parts that are `wanted`, by name
-#   with the input of each. `scopes`, `objects` and `policies` are those of `dependents`. `picture` are the objects whose `picture` the
+#   with the input of each. `scopes`, `objects` and `policies` are those of `dependents`; `remediation` are, for a small change,
+#   the `outcomes` at its scopes and at `targets`, and the `reports` that follow from them. `picture` are the objects whose `picture` the
 #   change may affect, where `drawn` are those of `keys` that were drawn before. `guarded` are the objects that guardrails
 #   must judge again, `answers` those whose `answers` may change: `objects`, and those `above` where only the targets may.
 # entrypoint: true
@@ -22,6 +23,7 @@ outdated := problem if {
 _outdated("scopes", _) := queries.dependents.scopes
 _outdated("objects", _) := queries.dependents.objects
 _outdated("policies", _) := queries.dependents.policies
+_outdated("remediation", _) := queries.remediation
 _outdated("guarded", _) := sort(admission.concerned_objects)
 
 _outdated("picture", wanted) := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {

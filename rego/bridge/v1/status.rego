@@ -53,15 +53,6 @@ marked_objects := {key |
 
 # METADATA
 # description: |
-#   The results that the remediator needs after a small change of the objects `keys`, in one query: the result of
-#   `dependents`, with `outcomes` for its scopes and for `targets`, and with `reports`.
-# entrypoint: true
-remediation := problem if {
-	problem := queries.problem([["keys", "keys"]])
-} else := object.union(queries.dependents, queries.recomputed)
-
-# METADATA
-# description: |
 #   The desired and the current status of the objects of `items`, pairs of `policy`, for a status as in `status`, or
 #   `object`, for marks as in `affected`, and a key. The other inputs are those of these queries.
 # entrypoint: true

@@ -173,8 +173,9 @@ test_marked_are_also_objects_that_show_something_of_a_kind_that_was if {
 	"core/Service/shop/stock" in _marked([{"controllerName": "old.io/ctl", "kind": "OldPolicy"}])
 }
 
-_remediation(objects, keys, fields) := found if {
-	found := v1.remediation with input as _query_input(objects, object.union({"keys": keys, "was": {}}, fields))
+_remediation(objects, keys, fields) := object.union(object.remove(found, ["remediation"]), object.get(found, "remediation", {})) if {
+	wanted := {"scopes": {}, "objects": {}, "policies": {}, "remediation": fields}
+	found := v1.outdated with input as _query_input(objects, {"keys": keys, "was": {}, "wanted": wanted})
 }
 
 _reported(found) := {report.item | some report in found.reports; report.desired}

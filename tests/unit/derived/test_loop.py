@@ -1,6 +1,7 @@
 """When the loop computes what, and in which order; that results are right is a property (tests/properties)."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -300,6 +301,52 @@ async def test_a_query_that_fails_makes_everything_stale() -> None:
         loop.note(changed("a/x"))
         await settled(loop, result)
         assert result.taken() == ["a/one"]
+
+
+async def test_answer_that_a_result_cannot_take_makes_everything_stale() -> None:
+    class Broken(Lengths):
+        def hear(self, outdated: Outdated) -> None:
+            if not self.forgotten:
+                self.forgotten = 1
+                raise KeyError("defect")
+
+    result, other = Broken("a/one"), Lengths("b/two")
+    async with computing(result, other) as (loop, _):
+        result.taken(), other.taken()
+        loop.note(changed("a/x"))
+        await settled(loop, result, other)
+        assert result.taken() == ["a/one"]
+        assert other.taken() == ["b/two"]
+
+
+async def test_patient_result_keeps_its_values_and_object_is_asked_about_again() -> None:
+    class Slow(Concerning):
+        times: list[float]
+
+        async def query(self, name: str, input_document: Any) -> Any:
+            if "core/Service/a/slow" in input_document["keys"] and len(self.times) < 5:
+                if len(input_document["keys"]) == 1:
+                    self.times.append(round(asyncio.get_running_loop().time(), 1))
+                raise OpaTimeout("no answer in time")
+            return await super().query(name, input_document)
+
+        async def is_ready(self) -> bool:
+            return True
+
+    opa, patient, other = Slow(), Lengths("a/one"), Lengths("b/two")
+    opa.times = []
+    patient.patient = True
+    async with computing(patient, other, opa=opa) as (loop, _):
+        patient.taken(), other.taken()
+        loop.note(changed("a/x", "a/slow"))
+        await settled(loop, patient, other)
+        assert patient.taken() == ["a/x"]
+        assert other.taken() == ["b/two"]
+        await asyncio.sleep(10)
+        await settled(loop, patient, other)
+        assert [round(after - before, 1) for before, after in itertools.pairwise(opa.times)] == [1.1, 0.2, 0.4, 0.8]
+        assert patient.taken() == ["a/slow"]
+        assert other.taken() == ["a/slow"]
 
 
 async def test_what_takes_too_long_to_ask_about_makes_everything_stale() -> None:

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
+from bridge.derived.loop import Loop
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
 from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
-from bridge.remediator.computation import Computing
-from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.writer import Gone, MemorySink, Patch
 from bridge.work import WRITERS_EACH, Budget
@@ -58,7 +57,7 @@ class Answers(Opa):
         if error := self.failing(name, input_document):
             raise error
         match name:
-            case "outdated" | "remediation":
+            case "outdated":
                 return {"scopes": {KIND: ["g/R/n/a", "g/R/n/b"]}, "objects": [], "policies": self.policies}
             case "outcomes":
                 return {target: [ROW] for target in input_document["targets"]}
@@ -73,21 +72,6 @@ class Answers(Opa):
                 return [{"item": item, "desired": wanted[item[1]], "current": seen} for item in items]
             case _:
                 return []
-
-
-async def test_what_was_computed_before_an_error_still_concerns_those_whom_it_did(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("bridge.remediator.computation.TARGETS_BATCH", 1)
-    failures = [OpaUnavailable("away")]
-    opa = Answers(lambda _, requested: failures.pop() if failures and requested.get("targets") == ["g/R/n/b"] else None)
-    computing, dirty = Computing(opa, Ledger()), Dirty()
-    computing._kinds = await opa.get("kinds")
-    notice = Notice((Key("g", "R", "n", "c"),))
-    with pytest.raises(OpaUnavailable):
-        [_ async for _ in computing.settle(notice, dirty, {})]
-    [_ async for _ in computing.settle(notice, dirty, {})]
-    assert dirty == Dirty({POLICY, "g/R/n/c"}, {"g/R/n/a", "g/R/n/c"})
 
 
 async def test_a_key_that_fails_in_evaluation_is_left_out_and_the_others_are_answered() -> None:
@@ -124,7 +108,9 @@ class Sink(MemorySink):
 
 
 @asynccontextmanager
-async def remediating(budget: Budget, sink: Sink | None = None) -> AsyncIterator[tuple[Remediator, Answers, Sink]]:
+async def remediating(
+    budget: Budget, sink: Sink | None = None
+) -> AsyncIterator[tuple[Remediator, Loop, Answers, Sink]]:
     sink = sink or Sink()
     opa = Answers()
     opa.status = [
@@ -137,9 +123,10 @@ async def remediating(budget: Budget, sink: Sink | None = None) -> AsyncIterator
         }
         for number in range(20)
     ]
-    remediator = Remediator(opa, sink, budget)
-    async with working(remediator.run):
-        yield remediator, opa, sink
+    loop = Loop(opa)
+    remediator = Remediator(loop, opa, sink, budget)
+    async with working(loop.run, remediator.run):
+        yield remediator, loop, opa, sink
 
 
 def condition() -> dict[str, Any]:
@@ -151,9 +138,9 @@ def all_policies() -> Notice:
 
 
 async def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
-    async with remediating(Budget(1, 1)) as (remediator, _, sink):
-        remediator.note(Notice(refilled=True))
-        remediator.note(all_policies())
+    async with remediating(Budget(1, 1)) as (remediator, loop, _, sink):
+        loop.note(Notice(refilled=True))
+        loop.note(all_policies())
         await asyncio.sleep(5.5)
         sink.held = False
         written = len(sink.statuses)
@@ -166,33 +153,33 @@ async def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> N
 
 
 async def test_first_statuses_are_planned_in_batches_at_the_pace_of_the_budget() -> None:
-    async with remediating(Budget(50, 10)) as (remediator, opa, sink):
+    async with remediating(Budget(50, 10)) as (remediator, loop, opa, sink):
         [one, *_] = opa.status
         names = [f"x/P/n{number % 40}/p{number}" for number in range(400)]
         opa.status = [{**one, "policy": name} for name in names]
-        remediator.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         await remediator.settled()
-        remediator.note(Notice(reported=tuple(map(parse_key, names))))
+        loop.note(Notice(reported=tuple(map(parse_key, names))))
         await remediator.settled()
         assert len(sink.statuses) == 400
         assert opa.requested.count("reports") <= 100  # of 400 policies, and of as many objects
 
 
 async def test_nothing_is_written_while_opa_is_synced_again() -> None:
-    async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
-        remediator.note(all_policies())
+    async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, sink):
+        loop.note(all_policies())
         await asyncio.sleep(10)
         assert sink.statuses == {}
-        remediator.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         await remediator.settled()
         assert len(sink.statuses) == 20
         sink.statuses.clear()
-        remediator.note(Notice(refilling=True))
-        remediator.note(all_policies())
+        loop.note(Notice(refilling=True))
+        loop.note(all_policies())
         await asyncio.sleep(10)
         assert sink.statuses == {}
         opa.failing = lambda name, _: OpaUnavailable("away") if name == "scopes" else None
-        remediator.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         await asyncio.sleep(10)
         assert sink.statuses == {}
         opa.failing = lambda *_: None
@@ -201,20 +188,20 @@ async def test_nothing_is_written_while_opa_is_synced_again() -> None:
 
 
 async def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> None:
-    async with remediating(Budget(1, 1)) as (remediator, _, sink):
-        remediator.note(Notice(refilled=True))
-        remediator.note(all_policies())
+    async with remediating(Budget(1, 1)) as (_, loop, _, sink):
+        loop.note(Notice(refilled=True))
+        loop.note(all_policies())
         await asyncio.sleep(2.5)
-        remediator.note(Notice(refilling=True))
+        loop.note(Notice(refilling=True))
         written = len(sink.statuses)
         await asyncio.sleep(60)
         assert len(sink.statuses) <= written + 1
 
 
 async def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() -> None:
-    async with remediating(Budget(1000, 1000)) as (remediator, _, sink):
+    async with remediating(Budget(1000, 1000)) as (remediator, loop, _, sink):
         sink.served = False
-        remediator.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         await asyncio.sleep(5)
         sink.served = True
         await remediator.settled()
@@ -222,9 +209,9 @@ async def test_statuses_are_written_after_their_type_was_unavailable_for_a_momen
 
 
 async def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
-    async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
+    async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, sink):
         sink.served = False
-        remediator.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         await asyncio.sleep(5)
         opa.status.clear()
         await remediator.settled()
@@ -232,9 +219,9 @@ async def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> No
 
 
 async def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_everything_is_computed() -> None:
-    async with remediating(Budget(1000, 1000)) as (remediator, opa, _):
+    async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, _):
         opa.mode = "Observe"
-        remediator.note(Notice(refilled=True))
+        loop.note(Notice(refilled=True))
         while not opa.requested:  # noqa: ASYNC110 - from then on the kinds have been read
             await asyncio.sleep(0)
         remediator.follow(lambda _: None)
@@ -243,14 +230,14 @@ async def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while
 
 
 async def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
-    async with remediating(Budget(1000, 1000)) as (remediator, opa, sink):
+    async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, sink):
         sink.seconds = {"n": 7.0}
         quiet = Key("x", "P", "quiet", "p")
         opa.status.append({**opa.status[0], "policy": str(quiet)})
-        remediator.note(Notice(refilled=True))
-        remediator.note(all_policies())
+        loop.note(Notice(refilled=True))
+        loop.note(all_policies())
         await asyncio.sleep(1)
-        remediator.note(Notice(reported=(quiet,)))
+        loop.note(Notice(reported=(quiet,)))
         await asyncio.sleep(1)
         assert list(sink.statuses) == [quiet]
         await asyncio.sleep(6)
@@ -260,23 +247,23 @@ async def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
 
 
 async def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() -> None:
-    async with remediating(Budget(1, 1)) as (remediator, opa, sink):
+    async with remediating(Budget(1, 1)) as (_, loop, opa, sink):
         changed = Key("x", "P", "n", "z")
         opa.status.append({**opa.status[0], "policy": str(changed)})
-        remediator.note(Notice(refilled=True))
-        remediator.note(all_policies())
+        loop.note(Notice(refilled=True))
+        loop.note(all_policies())
         await asyncio.sleep(2.5)
         opa.policies = [str(changed)]
-        remediator.note(Notice(keys=(changed,)))
+        loop.note(Notice(keys=(changed,)))
         await asyncio.sleep(7)  # writes that began before
         assert changed in sink.statuses
         assert len(sink.statuses) < 12
 
 
 async def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
-    async with remediating(Budget(1, 1)) as (remediator, _, sink):
-        remediator.note(Notice(refilled=True))
-        remediator.note(all_policies())
+    async with remediating(Budget(1, 1)) as (remediator, loop, _, sink):
+        loop.note(Notice(refilled=True))
+        loop.note(all_policies())
         await remediator.settled()
         assert len(sink.statuses) == 20
         assert not remediator._writers._slow
@@ -290,23 +277,24 @@ class LargeChange(Answers):
         answer = await super().query(name, input_document)
         if name == "reports" and any(key == f"{POLICY}0" for _, key in input_document["items"]):
             self.requested.append("report of the policy")
-        if name == "remediation" and f"{POLICY}0" in input_document["keys"]:
+        if name == "outdated" and f"{POLICY}0" in input_document["keys"]:
             return {**answer, "scopes": {KIND: [f"g/R/n/r{number}" for number in range(3_000)]}}
-        if name == "remediation":
+        if name == "outdated":
             return {**answer, "scopes": {KIND: ["g/R/other/a"]}, "policies": [f"{POLICY}0"]}
         return answer
 
 
 async def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_computed() -> None:
     opa, sink = LargeChange(), Sink()
-    remediator = Remediator(opa, sink, Budget(1000, 1000))
-    async with working(remediator.run):
-        remediator.note(Notice(refilled=True))
+    loop = Loop(opa)
+    remediator = Remediator(loop, opa, sink, Budget(1000, 1000))
+    async with working(loop.run, remediator.run):
+        loop.note(Notice(refilled=True))
         await remediator.settled()
         opa.requested.clear()
-        remediator.note(Notice((Key("x", "P", "n", "p0"),)))
+        loop.note(Notice((Key("x", "P", "n", "p0"),)))
         await asyncio.sleep(0.003)
-        remediator.note(Notice((Key("g", "R", "other", "a"),)))
+        loop.note(Notice((Key("g", "R", "other", "a"),)))
         await remediator.settled()
         assert opa.requested.count("outcomes") > 3
         assert opa.requested[-1] == "report of the policy"
@@ -324,11 +312,13 @@ class SlowToSayWhatIsMarked(Answers):
 
 
 async def test_what_came_while_names_were_remembered_is_settled_too() -> None:
-    remediator = Remediator(SlowToSayWhatIsMarked(), MemorySink(), Budget(1_000, 1_000))
-    async with working(remediator.run):
-        remediator.note(Notice(refilled=True))
+    opa = SlowToSayWhatIsMarked()
+    loop = Loop(opa)
+    remediator = Remediator(loop, opa, MemorySink(), Budget(1_000, 1_000))
+    async with working(loop.run, remediator.run):
+        loop.note(Notice(refilled=True))
         await remediator.settled()
         while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
             await asyncio.sleep(0.01)
-        remediator.note(Notice())
+        loop.note(Notice())
         await asyncio.wait_for(remediator.settled(), 300)
