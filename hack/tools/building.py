@@ -1,5 +1,6 @@
 """Go: find it, build a command at a version, fetch a module."""
 
+import hashlib
 import json
 import os
 import re
@@ -111,6 +112,17 @@ def _go(arguments: list[str], workspace: Path, **variables: str) -> subprocess.C
     environment = kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
     command: list[str | Path] = [find_go(), *arguments]
     return subprocess.run(command, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
+
+
+def go_program(name: str, build: GoBuild) -> Path:
+    """Return the executable of a program of ours, `build.main`, in Go. The first build takes minutes."""
+    digest = hashlib.sha256(build.main.encode()).hexdigest()[:12]
+    folder = cache_root() / "tests" / f"{name}-{build.version}-{digest}"
+    with locked(f"test-{name}"):
+        if not (folder / name).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            build_executable(name, build, folder)
+    return folder / name
 
 
 def go_command(package: str, version: str) -> Path:

@@ -3,6 +3,7 @@ package bridge.proxies
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.queries
 import data.bridge.scopes as acting
 
@@ -45,6 +46,10 @@ explanations := [_explained(answer) | some answer in input.answers]
 _explained(answer) := {"rule": _rule_or_null(answer.route), "known": true, "fields": [], "message": cause.message} if {
 	cause := _cause(answer)
 	cause.fields == {}
+} else := {"rule": null, "known": true, "fields": [_whole_policy(policy)], "message": ""} if {
+	not _rule(answer.route)
+	policy := _named_policy(answer)
+	lookup.has_object(policy)
 } else := {"rule": null, "known": false, "fields": [], "message": "the name of the route is not that of a rule"} if {
 	not _rule(answer.route)
 } else := {"rule": node, "known": false, "fields": [], "message": "no known cause has this status with these flags and details"} if {
@@ -106,7 +111,13 @@ _fields_of(node, cause) := [object.union(
 ]
 
 # Istio names the policy that denied a request; then only that one.
-_denying(answer, fields) := [field | some field in fields; named in field.policies] if {
-	[found] := regex.find_all_string_submatch_n(`ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[`, answer.details, 1)
-	named := keys.format("security.istio.io", "AuthorizationPolicy", found[1], found[2])
+_denying(answer, fields) := [field | some field in fields; _named_policy(answer) in field.policies] if {
+	_named_policy(answer)
 } else := fields
+
+_named_policy(answer) := keys.format("security.istio.io", "AuthorizationPolicy", found[1], found[2]) if {
+	answer.status == 403
+	[found] := regex.find_all_string_submatch_n(`^rbac_access_denied_matched_policy\[ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[`, answer.details, 1)
+}
+
+_whole_policy(policy) := {"policyKind": keys.type_of(policy), "path": [], "field": "", "value": lookup.get(policy).spec, "policies": [policy]}

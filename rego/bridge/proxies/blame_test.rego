@@ -130,3 +130,13 @@ test_only_the_policy_that_denied_is_blamed_if_the_proxy_names_it if {
 		"rbac_access_denied_matched_policy[none]": {"security.istio.io/AuthorizationPolicy/shop/one", "security.istio.io/AuthorizationPolicy/shop/two"},
 	}
 }
+
+test_policy_that_istio_names_explains_a_denied_request_of_an_unknown_rule if {
+	policy := testing.with_spec(testing.resource("security.istio.io/v1", "AuthorizationPolicy", "shop", "two"), {"action": "DENY"})
+	answer := {"route": "cart", "status": 403, "flags": "", "details": "rbac_access_denied_matched_policy[ns[shop]-policy[two]-rule[0]]"}
+	[found] := proxies.explanations with input as object.union(testing.changed([policy]), {"answers": [answer]})
+	found.known
+	[found.fields[0].policies, found.fields[0].value] == [["security.istio.io/AuthorizationPolicy/shop/two"], {"action": "DENY"}]
+	[other] := proxies.explanations with input as object.union(testing.changed([]), {"answers": [answer]})
+	not other.known
+}

@@ -15,17 +15,20 @@ _authentication := "security.istio.io/RequestAuthentication"
 # description: The vendor; see `docs/reference/proxies.md` for the form of `vendor` and `facts`.
 vendor := {
 	"name": "Istio",
-	"targets": [concat("/", [keys.gateway_api, "Gateway"]), "core/Service"],
+	"targets": [concat("/", [keys.gateway_api, "Gateway"]), concat("/", [keys.gateway_api, "GatewayClass"]), "core/Service"],
+	# A waypoint has the policies that name the Service; those that select its Pods are in the proxies of the Pods.
+	"partly": {"core/Service": ["targetRefs", "targetRef"]},
 	"fields": {
 		_authorization: {
 			"/action": {"form": "Value", "default": "ALLOW"},
 			"/rules": {"form": "Items", "fields": ["from", "to"], "unless": ["when"], "whole": true, "default": []},
 		},
 		_authentication: {"/jwtRules": {
-			"form": "ItemsInAnyOrder",
+			"form": "ItemsAmong",
 			"fields": ["issuer", "audiences", "fromParams", "fromCookies", "forwardOriginalToken", "outputPayloadToHeader"],
 			"whole": true,
 			"together": true,
+			"unread": ["keys"],
 		}},
 	},
 }
@@ -40,25 +43,30 @@ _node := "node"
 
 _chain_key(service) := sprintf("filter chains of %s", [service])
 
-# The Gateway of a proxy that Istio deployed for it.
+# The Gateway of a proxy that Istio deployed for it, and its class.
 facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
-	"target": gateway,
-	"via": gateway,
-	"covers": gateway,
-	"refers": [_managers],
+	"target": place,
+	"via": place,
+	"covers": place,
+	"refers": [_managers, _node],
 } if {
 	some resource in input.resources
-	gateway := _gateway_of(resource)
+	some place in _places(resource)
 }
+
+_places(resource) := array.concat(
+	[_gateway_of(resource)],
+	[keys.format(keys.gateway_api, "GatewayClass", "", class) | class := resource.config.node.metadata.LABELS[_class_label]],
+)
 
 # Each Service of a waypoint has the policies of the Gateway, and of its class, too.
 facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
 	"key": _node,
-	"beside": array.concat([_gateway_of(resource)], [keys.format(keys.gateway_api, "GatewayClass", "", class) | class := _labels(resource)[_class_label]]),
+	"beside": _places(resource),
 } if {
 	some resource in input.resources
 	_gateway_of(resource)
@@ -70,9 +78,7 @@ _gateway_of(resource) := keys.format(keys.gateway_api, "Gateway", metadata.NAMES
 	metadata.ISTIO_VERSION
 }
 
-_labels(resource) := resource.config.node.metadata.LABELS
-
-# The chains of a Gateway's listeners.
+# The chains of a Gateway's listeners, and those of a waypoint for requests to Pods.
 facts contains object.union(_of_chain(chain), {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
@@ -83,8 +89,9 @@ facts contains object.union(_of_chain(chain), {
 }) if {
 	some resource in input.resources
 	resource.type == "listener"
-	not _is_internal(resource.config)
+	not _is_tunnel(resource.config)
 	some place, chain in envoy.chains(resource.config)
+	not _is_of_service(chain)
 	count(_filters(chain)) > 0
 }
 
@@ -125,23 +132,21 @@ facts contains {
 	some [_, _, service] in _service_chains(resource)
 }
 
-# The listeners of a waypoint, of which only the one in the middle has the policies.
-_is_internal(listener) if listener.internalListener
+# The listeners that only carry connections to and from the one of a waypoint that has the policies.
+_is_tunnel(listener) if listener.name in {"connect_terminate", "connect_originate", "inner_connect_originate", "outer_connect_originate"}
 
-_is_internal(listener) if listener.name in {"connect_terminate", "connect_originate", "main_internal"}
+_is_of_service(chain) if startswith(chain.name, "inbound-vip|")
 
 _service_chains(resource) := [[place, chain, keys.format("core", "Service", parts[2], parts[1])] |
 	resource.type == "listener"
 	resource.config.name == "main_internal"
 	some place, chain in envoy.chains(resource.config)
+	count(_filters(chain)) > 0
 	[parts] := regex.find_all_string_submatch_n(`^inbound-vip\|[^|]*\|[^|]*\|([^.|]+)\.([^.|]+)\.svc\.`, chain.name, 1)
 ]
 
-# The filters that decide on requests: those for HTTP, or for connections where there are none.
-_filters(chain) := [filter | some one in chain.filters; envoy.is_manager(one); some filter in one.typedConfig.httpFilters] if {
-	some one in chain.filters
-	envoy.is_manager(one)
-} else := object.get(chain, "filters", [])
+# The filters that decide on requests. Chains for connections have rules without the fields of HTTP, which prove nothing.
+_filters(chain) := [filter | some one in chain.filters; envoy.is_manager(one); some filter in one.typedConfig.httpFilters]
 
 _of_chain(chain) := {
 	"names": {_authorization: [policy | some policy, _ in policies]},
@@ -164,7 +169,8 @@ _rules(filters) := {rule |
 	some [part, custom] in [["rules", false], ["shadowRules", true]]
 	some name, config in filter.typedConfig[part].policies
 	[found] := regex.find_all_string_submatch_n(`^(istio-ext-authz-.*-)?ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[([0-9]+)\]$`, name, 1)
-	custom == found[1] != ""
+	is_custom := startswith(found[1], "istio-ext-authz-")
+	custom == is_custom
 	rule := {
 		"policy": keys.format("security.istio.io", "AuthorizationPolicy", found[2], found[3]),
 		"place": to_number(found[4]),
@@ -260,9 +266,12 @@ _source([one]) := {"notNamespaces": values} if {
 }
 
 _namespace(id) := found[1] if {
-	some match in [id.authenticated.principalName, id.filterState.stringMatch]
-	[found] := regex.find_all_string_submatch_n(`^\.\*/ns/([a-z0-9-]+)/\.\*$`, match.safeRegex.regex, 1)
+	[found] := regex.find_all_string_submatch_n(`^\.\*/ns/([a-z0-9-]+)/\.\*$`, _principal(id).safeRegex.regex, 1)
 }
+
+_principal(id) := id.authenticated.principalName
+
+_principal(id) := id.filterState.stringMatch if id.filterState.key == "io.istio.peer_principal"
 
 # The rules for JWTs of all policies. A filter that does not ask for each of its providers has none.
 _jwt_rules(filters) := [_jwt_rule(provider) |

@@ -16,7 +16,11 @@ import data.bridge.queries
 import data.bridge.scopes as acting
 
 # The vendors' descriptions, by name.
-_vendors[name] := {"targets": {type | some type in about.targets}, "fields": about.fields} if {
+_vendors[name] := {
+	"targets": {type | some type in about.targets},
+	"fields": about.fields,
+	"partly": object.get(about, "partly", {}),
+} if {
 	some about in described
 	name := about.name
 }
@@ -68,8 +72,34 @@ _verdicts := [{"target": node, "kind": kind, "path": entry.path, "proxy": proxy,
 	acting.acts_at(kind, node)
 	some entry in engine.policies_of(kind, node, "")
 	some proxy in _proxies_at(entry.path)
-	found := _found_in(proxy, node, kind, entry)
+	some part in _parts_at(proxy, node, kind, entry)
+	found := _found_in(proxy, node, kind, part)
 ]
+
+# An effective policy, and what of it is in other proxies: the policies without any of the fields of `partly`.
+_parts_at(proxy, node, kind, entry) := [entry] if {
+	not _fields_here(proxy, node, kind)
+} else := [entry] if {
+	entry.error
+} else := array.concat(
+	[part | part := _part(entry, here); count(here) > 0],
+	[object.union(part, {"elsewhere": true}) | elsewhere := [one | some one in entry.policies; not one in here]; part := _part(entry, elsewhere); count(elsewhere) > 0],
+) if {
+	fields := _fields_here(proxy, node, kind)
+	here := [one | some one in entry.policies; some field in fields; lookup.get(one.policy).spec[field]]
+}
+
+_fields_here(proxy, node, kind) := _vendors[_vendor(proxy, kind)].partly[keys.type_of(node)]
+
+_part(entry, policies) := object.union(entry, {"spec": spec, "origins": origins, "policies": policies}) if {
+	kept := [[entry.spec[place], policy] |
+		some place, _ in entry.spec
+		some policy in merge.as_list(entry.origins[sprintf("/%d", [place])])
+		policy in {one.policy | some one in policies}
+	]
+	spec := [one[0] | some one in kept]
+	origins := {sprintf("/%d", [place]): one[1] | some place, one in kept}
+}
 
 # The proxies whose dumps have a Gateway of the path; "" if none has.
 _proxies_at(path) := found if {
@@ -82,6 +112,8 @@ _found_in("", _, _, entry) := _verdict_alone("not known", "none of these dumps i
 _found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no rules read %s from a proxy of %s", [split(kind, "/")[1], concat(" and ", input.proxies[proxy].vendors)]), _policies(entry)) if {
 	proxy != ""
 	not _vendor(proxy, kind)
+} else := _verdict_alone("cannot be read", "the policy is in the proxies of the Pods, not in this one", _policies(entry)) if {
+	entry.elsewhere
 } else := _verdict_alone("cannot be read", sprintf("the effective policy is not known: %s", [entry.error.message]), []) if {
 	proxy != ""
 	entry.error
@@ -132,13 +164,13 @@ _verdict(vendor, kind, families, spec, origins, policies, incomplete) := {
 	"counts": {state: count([1 | some row in rows; row.state == state]) | some state in {row.state | some row in rows}},
 } if {
 	entry := {"spec": spec, "origins": origins, "policies": policies}
-	found := array.concat(_name_rows(kind, entry, families), [row | some part in _parts_of(vendor, kind, entry); some row in _rows_of(vendor, kind, part, families)])
+	found := array.concat(_name_rows(kind, entry, families), [row | some part in _parts_of(vendor, kind, entry, families); some row in _rows_of(vendor, kind, part, families)])
 	rows := [_final(row, families, incomplete) | some row in found]
 }
 
 # The parts of an effective policy that are compared with the proxy, `{subject, entry, fields}`. Where every policy
 # applies, each is a part, with the values that the proxy has of it, and fields that the proxy has of all together are one.
-_parts_of(vendor, kind, entry) := [{"subject": kind, "entry": entry, "fields": _vendors[vendor].fields[kind]}] if {
+_parts_of(vendor, kind, entry, families) := [{"subject": kind, "entry": entry, "fields": _vendors[vendor].fields[kind]}] if {
 	not kinds.is_additive(kind)
 } else := array.concat(
 	[{"subject": policy, "entry": part, "fields": fields} |
@@ -148,7 +180,10 @@ _parts_of(vendor, kind, entry) := [{"subject": kind, "entry": entry, "fields": _
 		fields := {pointer: about | some pointer, about in _vendors[vendor].fields[kind]; not about.together}
 	],
 	[{"subject": kind, "entry": {"spec": spec, "origins": {"": _policies(entry)}, "policies": entry.policies}, "fields": fields} |
-		fields := {pointer: about | some pointer, about in _vendors[vendor].fields[kind]; about.together}
+		fields := {pointer: object.union(about, {"beside": _items_beside(kind, trim_prefix(pointer, "/"), families)}) |
+			some pointer, about in _vendors[vendor].fields[kind]
+			about.together
+		}
 		count(fields) > 0
 		spec := {name: items |
 			some pointer, _ in fields
@@ -158,6 +193,13 @@ _parts_of(vendor, kind, entry) := [{"subject": kind, "entry": entry, "fields": _
 	],
 )
 
+_items_beside(kind, name, families) := [item |
+	some node in {node | some number in families; some node in input.families[number].beside}
+	some other in engine.policies_of(kind, node, "")
+	some spec in other.spec
+	some item in spec[name]
+]
+
 _rows_of(vendor, kind, part, families) := array.concat(
 	[_field_row(part.entry, pointer, about, states[pointer]) |
 		some pointer, about in readable
@@ -165,6 +207,7 @@ _rows_of(vendor, kind, part, families) := array.concat(
 	],
 	[_unread_row(vendor, kind, leaf) |
 		some leaf in engine.leaves_at(part.entry, "")
+		leaf.path != "" # an empty spec
 		not _is_read(vendor, kind, leaf.path)
 		not _is_below(leaf.path, absent)
 	],
@@ -280,33 +323,41 @@ _compared(expected, actual, about) := {"state": "missing in the proxy", "actual"
 } else := {"state": "verified", "actual": actual[0], "message": ""} if {
 	count(_unread(expected, about)) == 0
 	every value in actual {
-		_is_equal(about, expected, value)
+		_is_equal(about.form, about, expected, value)
 	}
 } else := {"state": "cannot be read", "actual": actual[0], "message": sprintf("%s agree; %s cannot be read", [concat(", ", about.fields), concat(", ", _unread(expected, about))])} if {
 	every value in actual {
-		_is_equal(about, expected, value)
+		_is_equal(about.form, about, expected, value)
 	}
 } else := {"state": "differs", "actual": differing[0], "message": ""} if {
-	differing := [value | some value in actual; not _is_equal(about, expected, value)]
+	differing := [value | some value in actual; not _is_equal(about.form, about, expected, value)]
 }
 
-# The fields of items that no rule reads.
+# The parts of items that no rule reads, those of all items too.
 _unread(expected, about) := sort({name |
 	startswith(about.form, "Items")
 	some item in expected
 	some name, _ in item
 	not name in about.fields
-})
+} | {name | some name in about.unread; some _ in expected})
 
-_is_equal({"form": "Value"}, one, other) if one == other
-_is_equal({"form": "List"}, one, other) if one == other
-_is_equal({"form": "Present"}, _, true)
-_is_equal({"form": "Number"}, one, other) if to_number(one) == to_number(other)
-_is_equal({"form": "Duration"}, one, other) if time.parse_duration_ns(one) == time.parse_duration_ns(other)
-_is_equal({"form": "Quantity"}, one, other) if units.parse_bytes(sprintf("%v", [one])) == units.parse_bytes(sprintf("%v", [other]))
-_is_equal({"form": "Set"}, one, other) if {item | some item in one} == {item | some item in other}
-_is_equal({"form": "Items", "fields": fields}, one, other) if _projected(one, fields) == _projected(other, fields)
-_is_equal({"form": "ItemsInAnyOrder", "fields": fields}, one, other) if sort(_projected(one, fields)) == sort(_projected(other, fields))
+_is_equal("Value", _, one, other) if one == other
+_is_equal("List", _, one, other) if one == other
+_is_equal("Present", _, _, true)
+_is_equal("Number", _, one, other) if to_number(one) == to_number(other)
+_is_equal("Duration", _, one, other) if time.parse_duration_ns(one) == time.parse_duration_ns(other)
+_is_equal("Quantity", _, one, other) if units.parse_bytes(sprintf("%v", [one])) == units.parse_bytes(sprintf("%v", [other]))
+_is_equal("Set", _, one, other) if {item | some item in one} == {item | some item in other}
+_is_equal("Items", about, one, other) if _projected(one, about.fields) == _projected(other, about.fields)
+_is_equal("ItemsInAnyOrder", about, one, other) if sort(_projected(one, about.fields)) == sort(_projected(other, about.fields))
+
+# Others are of places that share the part of the proxy.
+_is_equal("ItemsAmong", about, one, other) if {
+	wanted := {item | some item in _projected(one, about.fields)}
+	found := {item | some item in _projected(other, about.fields)}
+	count(wanted - found) == 0
+	count((found - wanted) - {item | some item in _projected(about.beside, about.fields)}) == 0
+}
 
 _projected(items, fields) := [object.filter(item, fields) | some item in items]
 
