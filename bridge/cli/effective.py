@@ -26,7 +26,7 @@ from bridge.queries.names import short_key
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
-QUERIES = ("effective", "kinds_in_force", "scopes")  # that the command sends
+QUERIES = ("effective", "kinds_in_force", "scopes", "slice", "withheld")  # that the command sends
 
 
 @read_command(
@@ -39,6 +39,7 @@ QUERIES = ("effective", "kinds_in_force", "scopes")  # that the command sends
     SELECTOR,
     queries=QUERIES,
     only_merging=True,
+    at_targets=True,
 )
 async def effective(engine: Engine, asked: Asked) -> Answer:
     """Show effective policies: the spec that applies at a target, and the policies that it comes from.

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     *namespace_options("The namespace of a TARGET without one."),
     source_namespace_option(EVERY_SOURCE),
     queries=COMMON,
+    at_targets=True,
 )
 async def explain(engine: Engine, asked: Asked) -> Answer:
     """Explain the effective policies at a target.

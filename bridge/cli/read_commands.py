@@ -18,6 +18,7 @@ from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindErr
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
+    from bridge.offline.slicing import Question
 
 
 def read_command(
@@ -25,14 +26,16 @@ def read_command(
     *parameters: click.Parameter,
     queries: Iterable[str] | None = None,
     only_merging: bool = False,
+    at_targets: bool = False,
     check: Callable[[Asked], Sequence[str]] = lambda _: (),
 ) -> Callable[[Ask], click.Command]:
     """Make a function from an engine and the options to an answer a command, with the options of all read commands.
 
     `queries` are those that the function sends, by default any: with `--manifests` OPA loads only the rules that these
     and the reports of problems reach. With `only_merging` the answer depends on no Rego of admins but that by which
-    policies merge: other Rego of a cluster is not even checked. `check` is called before the source is opened; it may
-    raise CommandError, and returns the types to read in addition to those that every command needs.
+    policies merge: other Rego of a cluster is not even checked. With `at_targets` the answer is about the targets that
+    the words name, and OPA may have only what it reads. `check` is called before the source is opened; it may raise
+    CommandError, and returns the types to read in addition to those that every command needs.
     """
 
     def declare(function: Ask) -> click.Command:
@@ -45,7 +48,12 @@ def read_command(
 
                 watch(asked, ask, types)
             answer, code = read(
-                asked.source, lambda engine: ask(engine, asked), types, queries=queries, only_merging=only_merging
+                asked.source,
+                lambda engine: ask(engine, asked),
+                types,
+                queries=queries,
+                only_merging=only_merging,
+                question=_question(asked) if at_targets and asked.words else None,
             )
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")
@@ -64,6 +72,12 @@ def read_command(
         return made
 
     return declare
+
+
+def _question(asked: Asked) -> Question:
+    from bridge.queries.asking import AboutTargets
+
+    return AboutTargets(asked.words, asked.namespace)
 
 
 def asked_of_each(options: dict[str, Any]) -> dict[str, Asked]:

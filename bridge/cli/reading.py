@@ -20,6 +20,7 @@ from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindErr
 if TYPE_CHECKING:
     from bridge.model.keys import Key
     from bridge.offline.engine import Engine
+    from bridge.offline.slicing import Question
     from bridge.queries.asking import Selects
 
 _Result = TypeVar("_Result")
@@ -104,10 +105,12 @@ COMMON = (
     "resource_versions",
     "scopes",
     "selecting_services",
+    "slice",
     "status",
     "tree",
     "uncovered",
     "violations",
+    "withheld",
 )
 
 
@@ -138,15 +141,16 @@ def read(
     allow_empty: bool = False,
     queries: Iterable[str] | None = None,
     only_merging: bool = False,
+    question: Question | None = None,
 ) -> tuple[_Result, int]:
     """Return the result of `ask`, and the exit code: 2 if manifests have errors, which are printed here.
 
     `types` are read in addition to those that every command needs; `queries` and `only_merging` as for
-    `read_command`. Input without any
-    object is a CommandError, unless `allow_empty` is set.
+    `read_command`. `question` is what `ask` wants to know, None for anything. Input without any object is a
+    CommandError, unless `allow_empty` is set.
     """
     take_standard_input(source.manifests)
-    engine = opened(source, types, queries=queries, only_merging=only_merging)
+    engine = opened(source, types, queries=queries, only_merging=only_merging, question=question)
     return asyncio.run(_read(source, ask, engine, allow_empty=allow_empty))
 
 
@@ -197,7 +201,7 @@ async def _read(
         if engine.empty and paths and not allow_empty and not engine.problems:
             raise CommandError(f"no objects in {', '.join(paths)}")
         try:
-            result = await ask(engine)
+            result = await _ask_of_enough(engine, ask)
             failing = _report_failures(engine)
             return result, INPUT_ERROR if await report_problems(engine) or failing else 0
         except (NameNotFoundError, UnknownKindError) as error:
@@ -226,6 +230,7 @@ def opened(
     follow: bool = False,
     queries: Iterable[str] | None = None,
     only_merging: bool = False,
+    question: Question | None = None,
 ) -> AbstractAsyncContextManager[Engine]:
     """Open the engine of a command; with `follow` it reads changes. the rest is as for `read_command`."""
     # Imported here, so help and usage errors appear immediately.
@@ -248,7 +253,20 @@ def opened(
         queries=None if queries is None else {*queries, *OF_EVERY_COMMAND},
         applied=source.applied,
         only_merging=only_merging,
+        question=question,
     )
+
+
+async def _ask_of_enough(engine: Engine, ask: Callable[[Engine], Awaitable[_Result]]) -> _Result:
+    """Return the result of `ask`. An error may name other objects than the answer, so it comes from all of them."""
+    from bridge.opa.errors import QueryError
+
+    try:
+        return await ask(engine)
+    except (CommandError, QueryError):
+        if not await engine.add_withheld():
+            raise
+    return await ask(engine)
 
 
 def _report_failures(engine: Engine) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +15,7 @@ from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import Key, group_of
 from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
+from bridge.offline.slicing import Question, Slice, Withheld
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
@@ -54,6 +55,7 @@ class Engine:
     a running OPA; `events` returns the Events of an object. `complete` returns the manifests' objects with the
     defaults of other CRDs, None for other sources. `applied_names` returns the labels and annotations that files
     set on an object, None if that is unknown. `modules_there` keeps what was read of a running OPA's modules;
+    `add_withheld` adds the other objects to an OPA with the slice for a question, and returns whether there were any;
     `room` is for the changes that need further OPAs.
     """
 
@@ -74,6 +76,7 @@ class Engine:
     complete: Callable[[Iterable[Object]], Mapping[Key, Object]] | None = None
     applied_names: Callable[[Key], Awaitable[Mapping[str, AbstractSet[str]] | None]] = lambda _: asyncio.sleep(0, None)
     modules_there: ModulesThere | None = None
+    add_withheld: Callable[[], Awaitable[bool]] = lambda: asyncio.sleep(0, False)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
     def knows(self, key: Key) -> bool:
@@ -124,6 +127,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     queries: Iterable[str] | None = None,
     applied: Sequence[str] = (),
     only_merging: bool = False,
+    question: Question | None = None,
 ) -> AsyncIterator[Engine]:
     """Yield an engine on a running OPA, on manifests (paths, `-` for standard input), or else on a cluster.
 
@@ -135,6 +139,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
     manifests without Rego has only the rules that they reach; by default it has all. `applied` are paths of
     manifests that the command applies: a temporary OPA has the shipped guardrails that they name. With
     `only_merging` it has of a cluster's Rego only that by which policies merge, which is then all that is checked.
+    `question` is all that the command wants to know: a temporary OPA without Rego of admins may have a slice.
 
     Raises ManifestError for a missing path, KubeError for a cluster that does not respond, OpaError if OPA cannot be
     reached or started, ToolError if no `opa` is available.
@@ -166,18 +171,20 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 rejected = troubles(found, source.position)
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
                     starting = await stack.enter_async_context(_start_opa(found.bundle))
-            opa, changed = await stack.enter_async_context(_fill_from(source, starting, types))
+            asked = None if follow or has_rego or (found and found.submissions) else question
+            filled = await stack.enter_async_context(_fill_from(source, starting, types, asked))
             yield Engine(
-                opa,
+                filled.opa,
                 [*source.problems, *rejected],
                 position=source.position,
                 doubts=source.doubts,
                 unchecked=lambda: source.unchecked,
                 crds=lambda: source.crds,
-                changed=changed,
+                changed=filled.changed,
                 empty=not objects and not empty,
                 settled=found,
                 complete=source.complete,
+                add_withheld=filled.add_withheld,
             )
         return
     # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
@@ -193,17 +200,17 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)
-        async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types) as (opa, changed):
+        async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types) as filled:
             forbidden = {one.subject: list(one.namespaces) for one in unread.sorted() if one.forbidden}
             if forbidden:
-                await opa.put("unread", forbidden)
+                await filled.opa.put("unread", forbidden)
             yield Engine(
-                opa,
+                filled.opa,
                 [*lacking, *found.unread, *unread.sorted()],
                 troubles(found),
                 replicated=(*ALWAYS, *types),
                 namespace=client.namespace,
-                changed=changed,
+                changed=filled.changed,
                 settled=found,
                 events=lambda key: _read_events(client, key),
                 applied_names=AppliedNamesReader(client).read,
@@ -278,17 +285,40 @@ async def _start_opa(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
         await managed.stop()
 
 
+@dataclass(frozen=True, slots=True)
+class _Filled:
+    """An OPA with the objects of a source. `changed` waits for a change of these.
+
+    `add_withheld` adds the rest to a slice, and returns whether there was one.
+    """
+
+    opa: Opa
+    changed: Callable[[], Awaitable[None]]
+    add_withheld: Callable[[], Awaitable[bool]]
+
+
 @asynccontextmanager
 async def _fill_from(
-    source: Source, starting: asyncio.Task[str], types: Sequence[str]
-) -> AsyncIterator[tuple[Opa, Callable[[], Awaitable[None]]]]:
-    """Yield an OPA with the objects of a source, and a function that waits for a change of these."""
+    source: Source, starting: asyncio.Task[str], types: Sequence[str], question: Question | None = None
+) -> AsyncIterator[_Filled]:
+    """Yield an OPA with the objects of a source, or a slice of them for a question."""
     async with Opa(await starting) as opa:
+        part = None
+        if question is not None:
+            withheld = Withheld(**await opa.query("withheld", {}))
+            if question.names(withheld.types):
+                source = part = Slice(source, withheld, question)
         replicator = Replicator(source, opa, (*ALWAYS, *types))
-        async with beside(replicator.run()) as running, beside(replicator.filled.wait()) as filled:
-            await asyncio.wait({running, filled}, return_when=asyncio.FIRST_COMPLETED)
-            if running.done():
-                await running
+        async with beside(replicator.run()) as running:
+
+            async def done(work: Coroutine[Any, Any, Any]) -> None:
+                async with beside(work) as task:
+                    await asyncio.wait({running, task}, return_when=asyncio.FIRST_COMPLETED)
+                    await (running if running.done() else task)
+
+            await done(replicator.filled.wait())
+            if part is not None:
+                await done(replicator.add(part.take_out(await part.find_read(opa))))
             news = asyncio.Event()
             replicator.listen(lambda _: news.set())
 
@@ -296,14 +326,19 @@ async def _fill_from(
                 await news.wait()
                 news.clear()
 
-            yield opa, changed
+            async def add_withheld() -> bool:
+                rest = part.take_out() if part is not None else []
+                await done(replicator.add(rest))
+                return bool(rest)
+
+            yield _Filled(opa, changed, add_withheld)
 
 
 @asynccontextmanager
 async def open_objects(bundle: Bundle, objects: Iterable[Object]) -> AsyncIterator[Opa]:
     """Yield a temporary OPA with a bundle and these objects, as they come from another OPA."""
-    async with _start_opa(bundle) as starting, _fill_from(FixedSource(objects), starting, ()) as (opa, _):
-        yield opa
+    async with _start_opa(bundle) as starting, _fill_from(FixedSource(objects), starting, ()) as filled:
+        yield filled.opa
 
 
 class _Troubles:

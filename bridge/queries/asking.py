@@ -1,7 +1,9 @@
 """Queries of read commands, with few requests."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -15,6 +17,7 @@ from bridge.opa.errors import QueryError
 from bridge.queries.names import (
     WORKLOADS,
     AmbiguousNameError,
+    CommandError,
     NameNotFoundError,
     Reference,
     choose,
@@ -108,6 +111,29 @@ async def target_keys(
             raise not_found(reference, await _query_names(opa, {"types": list(reference.types)}))
         found.append(key)
     return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class AboutTargets:
+    """A question about the targets that words name, in a namespace or any, as `target_keys` reads them."""
+
+    words: tuple[str, ...]
+    namespace: str | None
+
+    def names(self, types: Collection[str]) -> frozenset[str]:
+        """Return the names of the targets if all are objects of these types; none otherwise."""
+        try:
+            references = [read_reference(text, dict.fromkeys(types, ())) for text in join_words(self.words)]
+        except CommandError:
+            return frozenset()
+        names = frozenset(reference.name for reference in references)
+        return frozenset() if "" in names else names
+
+    async def targets(self, opa: Opa) -> list[Key]:
+        """Return the targets in an OPA; none if it does not have all of them."""
+        with contextlib.suppress(CommandError):
+            return await target_keys(opa, self.words, self.namespace)
+        return []
 
 
 async def _find_without_kind(

@@ -439,12 +439,7 @@ class Intake:
     async def follow(self) -> None:
         """Process the source's changes, until it ends."""
         async for change in self._source.changes():
-            self._note(change)
-            # After a new request for everything, changes before a type's listing are outdated.
-            if not isinstance(change, Upserted | Deleted | Rejected | Listed) or change.type_id in self.listings.begun:
-                self.pending.take_in(change)
-            self._count(change)
-            self.wake.set()
+            self.take_in(change)
             while len(self.pending) > ROOM or self.pending.size > ROOM_BYTES:
                 self._room.clear()
                 await self._room.wait()
@@ -453,6 +448,15 @@ class Intake:
         self.troubles.report()
         self.rejections.report()
         self.listings.expect_nothing()
+        self.wake.set()
+
+    def take_in(self, change: Change) -> None:
+        """Process one change."""
+        self._note(change)
+        # After a new request for everything, changes before a type's listing are outdated.
+        if not isinstance(change, Upserted | Deleted | Rejected | Listed) or change.type_id in self.listings.begun:
+            self.pending.take_in(change)
+        self._count(change)
         self.wake.set()
 
     def retry(self, key: Key, obj: Object) -> None:

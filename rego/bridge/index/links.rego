@@ -240,6 +240,9 @@ default _named_below(_, _) := set()
 _named_below("Gateway", gateway) := default_keys(gateway.spec.defaultScope)
 _named_below("Route", route) := _backends_of_rules(route.spec.rules, route.metadata.namespace)
 
+# The objects that a route names as parents and as backends.
+ends_of_route(route) := {trim_suffix(node, "@frontend") | some node in (_named_above("Route", route) | _named_below("Route", route))}
+
 # The objects that rules of a namespace name as backends, including their filters' backends.
 _backends_of_rules(rules, namespace) := _backends_named([rule.backendRefs | some rule in rules], namespace) | _backends_named([_filter_refs(rules)], namespace)
 

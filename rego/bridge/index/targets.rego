@@ -208,7 +208,11 @@ _names_others(obj) if count(raw_refs(obj)) > _first_refs
 _names_others(obj) if obj.spec.targetSelectors
 
 # The fields of a spec that name targets. Most objects have none of them, and are not read further.
-target_fields := ["targetRefs", "targetRef", "targetSelectors"]
+target_fields := array.concat(ref_fields, selector_fields)
+
+ref_fields := ["targetRefs", "targetRef"]
+
+selector_fields := ["targetSelectors"]
 
 # The bounds on policies, `{leaves, depth, targetRefs, size}` (semantics T6): the settings `policy_max_…`, which are in
 # the bundle as `data.bridge_settings.bounds`.

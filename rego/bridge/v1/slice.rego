@@ -1,0 +1,25 @@
+package bridge.v1
+
+import data.bridge.index
+import data.bridge.queries
+
+# METADATA
+# description: |
+#   The objects that an OPA for questions about some routes may be without: those of `types`, and those that name only
+#   objects of these types in the fields `refs` of their spec, and have none of the fields `selectors`.
+# entrypoint: true
+withheld := {"types": sort(queries.slice_types), "refs": index.ref_fields, "selectors": index.selector_fields}
+
+# METADATA
+# description: |
+#   The objects that answers about the routes `targets` read, where OPA has all objects but those of `withheld`. Of these,
+#   `objects` are some, and `withheld` has `{apiVersion, kind}` of all. The result is `{read, names}`: `read` are keys;
+#   each of them that names one of `names`, `[namespace, name]`, must be among `objects`. Null: the answers may read any
+#   object.
+# entrypoint: true
+slice := problem if {
+	problem := queries.problem([["targets", "keys"]])
+} else := queries.error("InvalidInput", "objects and withheld must be lists of objects") if {
+	some field in ["objects", "withheld"]
+	not queries.is_list(field)
+} else := queries.slice

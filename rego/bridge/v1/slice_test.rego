@@ -1,0 +1,68 @@
+package bridge.v1_test
+
+import data.bridge.testing
+import data.bridge.v1
+
+_at_public := [{"name": "public", "namespace": "infra"}]
+
+_route_to(name, service) := testing.route(name, _at_public, [{"backendRefs": [{"name": service, "port": 80}]}])
+
+_key_of_route(name) := sprintf("gateway.networking.k8s.io/HTTPRoute/shop/%s", [name])
+
+_versions := [{"apiVersion": "example.com/v1", "kind": "ColorPolicy"}, {"apiVersion": testing.gateway_api, "kind": "HTTPRoute"}]
+
+# The slice for the route of the fixtures. OPA has `objects` too, and lacks `withheld`.
+_slice(objects, withheld) := found if {
+	found := v1.slice with input as object.union(testing.changed(objects), {
+		"targets": [testing.cart_route],
+		"objects": withheld,
+		"withheld": _versions,
+	})
+}
+
+test_slice_has_the_routes_of_shared_backends if {
+	found := _slice([], [_route_to("shared", "cart"), _route_to("other", "catalog")])
+	found.read == [testing.cart_route, _key_of_route("shared")]
+	found.names == [["shop", "cart"], ["shop", "shared"]]
+}
+
+test_slice_has_routes_whose_frontend_is_a_backend if {
+	mesh := testing.route("mesh", [{"group": "", "kind": "Service", "name": "cart"}], [])
+	_key_of_route("mesh") in _slice([], [mesh]).read
+}
+
+test_slice_has_policies_of_its_routes_and_their_other_targets if {
+	both := testing.color("shop", "both", 1, [testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "far")], {})
+	other := testing.color("shop", "other", 1, [testing.ref("HTTPRoute", "elsewhere")], {})
+	found := _slice([], [both, other, _route_to("far", "catalog"), _route_to("elsewhere", "stock")])
+	found.read == ["example.com/ColorPolicy/shop/both", testing.cart_route, _key_of_route("far")]
+}
+
+test_slice_has_the_routes_of_policies_that_target_gateways_too if {
+	wide := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public"), testing.far_ref("HTTPRoute", "shop", "far")], {})
+	_key_of_route("far") in _slice([wide], [_route_to("far", "catalog")]).read
+}
+
+test_slice_is_everything_where_policies_select_by_labels if {
+	by_labels := testing.color("shop", "all", 1, [], {"targetSelectors": [{"group": testing.gateway_group, "kind": "HTTPRoute"}]})
+	_slice([by_labels], []) == null
+	_slice([], []) != null
+}
+
+test_slice_is_everything_for_other_targets_and_for_policies_that_are_reported if {
+	gateway := v1.slice with input as object.union(testing.changed([]), {"targets": ["gateway.networking.k8s.io/Gateway/infra/public"], "objects": [], "withheld": []})
+	gateway == null
+	undescribed := v1.slice with input as object.union(testing.changed([]), {
+		"targets": [testing.cart_route],
+		"objects": [],
+		"withheld": [{"apiVersion": "example.com/v1", "kind": "UnknownPolicy"}],
+	})
+	undescribed == null
+}
+
+test_only_routes_and_policies_that_name_routes_are_withheld if {
+	v1.withheld.refs == ["targetRefs", "targetRef"]
+	v1.withheld.selectors == ["targetSelectors"]
+	"gateway.networking.k8s.io/HTTPRoute" in v1.withheld.types
+	not "gateway.networking.k8s.io/Gateway" in v1.withheld.types
+}

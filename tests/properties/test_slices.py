@@ -1,0 +1,126 @@
+"""An OPA with the slice for a question answers it as an OPA with everything does."""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridge.model.changes import Object, Source
+from bridge.model.keys import Key, key_of
+from bridge.model.types import ALWAYS
+from bridge.offline.slicing import Slice, Withheld
+from bridge.opa.client import Opa
+from bridge.queries.asking import AboutTargets
+from bridge.replicator.replicator import Replicator
+from bridge.sources.fixed import FixedSource
+from tests.builders import GATEWAY_API
+from tests.properties.random_clusters import FEATURES, random_cluster
+from tests.properties.small_world import THING, SmallWorld
+from tests.scenarios.cases import all_cases
+from tests.warm_opa import WarmOpa
+from tests.working import working
+
+TYPES = (*ALWAYS, THING)
+REPORTS = ("refused_policykinds", "policykind_doubts", "undescribed", "version_problems", "kinds_in_force", "types")
+SELECTING = frozenset({"Selectors", "FieldSelectors"})  # whose policies may read any object
+
+
+@asynccontextmanager
+async def filled(opa_path: Path, objects: Sequence[Object]) -> AsyncIterator[Opa]:
+    """An OPA with these objects."""
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa, replicating(FixedSource(objects), opa):
+        yield opa
+
+
+@asynccontextmanager
+async def replicating(source: Source, opa: Opa) -> AsyncIterator[Replicator]:
+    """A replicator that has written everything that a source delivers."""
+    replicator = Replicator(source, opa, TYPES)
+    async with working(replicator.run):
+        await replicator.filled.wait()
+        yield replicator
+
+
+@asynccontextmanager
+async def sliced(opa_path: Path, objects: Sequence[Object], target: Key) -> AsyncIterator[tuple[Opa, int]]:
+    """An OPA with the slice for a question about one target, and the number of objects that it lacks."""
+    question = AboutTargets((str(target),), None)
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
+        withheld = Withheld(**await opa.query("withheld", {}))
+        part = Slice(FixedSource(objects), withheld, question)
+        async with replicating(part, opa) as replicator:
+            await replicator.add(part.take_out(await part.find_read(opa)))
+            yield opa, len(objects) - len(replicator)
+
+
+async def answers(opa: Opa, target: Key) -> dict[str, Any]:
+    """Everything that commands about a target show."""
+    found = {name: await opa.query(name, {}) for name in REPORTS}
+    for source in ("", target.namespace):
+        more = {"sourceNamespace": source} if source else {}
+        found[f"effective{source}"] = await opa.query("effective", {"targets": [str(target)], **more})
+    found["explain"] = await opa.query("explain", {"target": str(target)})
+    return found
+
+
+def routes_of(objects: Iterable[Object]) -> Iterator[Key]:
+    """The routes of Gateway API among objects."""
+    return (key for key in map(key_of, objects) if key.group == GATEWAY_API and key.kind.endswith("Route"))
+
+
+async def compare(opa_path: Path, objects: Sequence[Object], most: int = 100) -> list[int]:
+    """Compare the answers about each of so many routes; how many objects each slice lacks."""
+    lacking = []
+    async with filled(opa_path, objects) as whole:
+        expected = {target: await answers(whole, target) for target in islice(routes_of(objects), most)}
+    for target, answer in expected.items():
+        async with sliced(opa_path, objects, target) as (part, number):
+            assert await answers(part, target) == answer, target
+        lacking.append(number)
+    return lacking
+
+
+def small_world(seed: int) -> list[Object]:
+    """A small world, mostly without policies that select their targets."""
+    objects = list(SmallWorld(seed).objects.values())
+    if seed % 4:
+        objects = [obj for obj in objects if "SelectingPolicy" not in {obj["kind"], obj.get("spec", {}).get("kind")}]
+        objects = [obj for obj in objects if "targetSelectors" not in obj.get("spec", {})]
+    return doubled(objects)
+
+
+def drawn_cluster(seed: int) -> list[Object]:
+    """A random cluster, mostly without policies that select their targets."""
+    return doubled(random_cluster(seed, FEATURES - SELECTING if seed % 4 else FEATURES))
+
+
+def doubled(objects: Iterable[Object]) -> list[Object]:
+    """These objects, and again those of two namespaces in two others, at the same Gateways."""
+    again = [msgspec.json.decode(re.sub(rb'"(shop|blog)"', rb'"\1-2"', msgspec.json.encode(obj))) for obj in objects]
+    return list({key_of(obj): obj for obj in (*objects, *again)}.values())
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+async def test_slices_of_random_clusters_have_what_their_answers_read(seed: int, opa_path: Path) -> None:
+    lacking = [*await compare(opa_path, small_world(seed)), *await compare(opa_path, drawn_cluster(seed))]
+    assert lacking
+
+
+@pytest.mark.long
+async def test_slices_of_200_random_clusters_have_what_their_answers_read(opa_path: Path) -> None:
+    lacking = []
+    for seed in range(100):
+        lacking += await compare(opa_path, small_world(seed))
+        lacking += await compare(opa_path, drawn_cluster(seed))
+    assert sum(1 for number in lacking if number) > len(lacking) / 2
+
+
+@pytest.mark.long
+async def test_slices_of_scenarios_have_what_their_answers_read(opa_path: Path) -> None:
+    lacking = [number for case in all_cases() if not case.modules for number in await compare(opa_path, case.objects)]
+    assert sum(1 for number in lacking if number) > len(lacking) / 4
