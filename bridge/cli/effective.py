@@ -26,7 +26,7 @@ from bridge.queries.names import short_key
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
-QUERIES = ("effective", "kinds_in_force", "scopes", "slice", "withheld")  # that the command sends
+QUERIES = ("effective", "kinds_in_force", "scopes")  # that the command sends
 
 
 @read_command(

@@ -105,12 +105,10 @@ COMMON = (
     "resource_versions",
     "scopes",
     "selecting_services",
-    "slice",
     "status",
     "tree",
     "uncovered",
     "violations",
-    "withheld",
 )
 
 

@@ -15,7 +15,7 @@ from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import Key, group_of
 from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
-from bridge.offline.slicing import Question, Slice, Withheld
+from bridge.offline.slicing import QUERIES, Question, Slice, Withheld
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
@@ -157,7 +157,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             # Most folders have no Rego: OPA compiles the shipped modules during the read.
             has_rego = bool(rules) or await asyncio.to_thread(source.mentions, MARKS)
             if not has_rego:
-                reach = None if queries is None else {*queries, *QUERIES_OF_SYNC}
+                reach = None if queries is None else {*queries, *QUERIES_OF_SYNC, *(QUERIES if question else ())}
                 starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach)))
             if not follow:
                 stack.enter_context(without_collector())  # the command ends soon
@@ -171,7 +171,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 rejected = troubles(found, source.position)
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
                     starting = await stack.enter_async_context(_start_opa(found.bundle))
-            asked = None if follow or has_rego or (found and found.submissions) else question
+            asked = None if has_rego or (found and found.submissions) else question
             filled = await stack.enter_async_context(_fill_from(source, starting, types, asked))
             yield Engine(
                 filled.opa,
@@ -200,7 +200,8 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
         served = Tapped(ClusterSource(client, instead=instead), unread.note)
-        async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types) as filled:
+        asked = None if found.submissions else question
+        async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types, asked) as filled:
             forbidden = {one.subject: list(one.namespaces) for one in unread.sorted() if one.forbidden}
             if forbidden:
                 await filled.opa.put("unread", forbidden)
@@ -214,6 +215,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 settled=found,
                 events=lambda key: _read_events(client, key),
                 applied_names=AppliedNamesReader(client).read,
+                add_withheld=filled.add_withheld,
             )
 
 

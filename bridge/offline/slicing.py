@@ -16,6 +16,7 @@ from bridge.model.changes import Change, Deleted, Object, Source, Upserted
 from bridge.model.keys import CLUSTER, Key, group_of, key_of, parse_key
 from bridge.opa.client import Opa
 
+QUERIES = ("slice", "withheld")  # that are sent here
 MOST = 3_000  # objects among which OPA searches: above this number, the whole costs less
 _PLAIN = re.compile(r"[\w.-]+", re.ASCII)  # names that JSON has only one form for
 
@@ -68,7 +69,8 @@ class Slice:
         self._can_be = withheld
         self._question = question
         self._names = question.names(withheld.types)
-        self._present: set[str] = set()
+        self._types: set[str] = set()  # with an object that was delivered
+        self._delivered: set[Key] = set()  # of those that can be withheld
         self._withheld: dict[Key, Object] = {}
         self.want, self.relist = source.want, source.relist
 
@@ -84,16 +86,21 @@ class Slice:
 
     def _deliver(self, change: Upserted) -> Iterator[Object]:
         for obj in change.objects:
-            is_first = change.type_id not in self._present
-            self._present.add(change.type_id)
-            if is_first or obj["metadata"]["name"] in self._names or not self._can_be.has(obj):
+            is_first = change.type_id not in self._types
+            self._types.add(change.type_id)
+            if not self._can_be.has(obj):
+                yield obj
+            elif is_first or obj["metadata"]["name"] in self._names or key_of(obj) in self._delivered:
+                self._delivered.add(key_of(obj))
                 yield obj
             else:
                 self._withheld[key_of(obj)] = obj
 
     def take_out(self, keys: Iterable[Key] | None = None) -> list[Object]:
         """Return the objects with these keys, or all, that were not delivered; from now on they are."""
-        return [self._withheld.pop(key) for key in list(self._withheld if keys is None else keys)]
+        taken = set(self._withheld if keys is None else keys)
+        self._delivered |= taken
+        return [self._withheld.pop(key) for key in taken]
 
     async def find_read(self, opa: Opa) -> Collection[Key]:
         """Return the withheld objects that the answer reads: all of them, if OPA cannot say. Raises OpaError."""
