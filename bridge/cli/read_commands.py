@@ -53,7 +53,7 @@ def read_command(
                 types,
                 queries=queries,
                 only_merging=only_merging,
-                question=_question(asked) if at_targets and asked.words else None,
+                question=_question(asked.words) if at_targets and asked.words else None,
             )
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")
@@ -74,10 +74,10 @@ def read_command(
     return declare
 
 
-def _question(asked: Asked) -> Question:
+def _question(words: tuple[str, ...]) -> Question:
     from bridge.queries.asking import AboutTargets
 
-    return AboutTargets(asked.words, asked.namespace)
+    return AboutTargets(words)
 
 
 def asked_of_each(options: dict[str, Any]) -> dict[str, Asked]:

@@ -28,7 +28,7 @@ class Question(Protocol):
         """Return the names of the targets if all are objects of these types; none otherwise."""
 
     async def targets(self, opa: Opa) -> list[Key]:
-        """Return the targets in an OPA; none if it does not have all of them."""
+        """Return what may be a target in an OPA; none if that is unknown."""
 
 
 class Withheld(NamedTuple):

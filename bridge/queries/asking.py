@@ -115,10 +115,9 @@ async def target_keys(
 
 @dataclass(frozen=True, slots=True)
 class AboutTargets:
-    """A question about the targets that words name, in a namespace or any, as `target_keys` reads them."""
+    """A question about the targets that words name, as `target_keys` reads them."""
 
     words: tuple[str, ...]
-    namespace: str | None
 
     def names(self, types: Collection[str]) -> frozenset[str]:
         """Return the names of the targets if all are objects of these types; none otherwise."""
@@ -130,10 +129,14 @@ class AboutTargets:
         return frozenset() if "" in names else names
 
     async def targets(self, opa: Opa) -> list[Key]:
-        """Return the targets in an OPA; none if it does not have all of them."""
+        """Return what the words may name in an OPA, in any namespace; none for words that it does not know."""
+        found: list[Key] = []
+        types = await _query_names_of_kinds(opa)
         with contextlib.suppress(CommandError):
-            return await target_keys(opa, self.words, self.namespace)
-        return []
+            for text in join_words(self.words):
+                reference = read_reference(text, types)
+                found += await _query_names(opa, {"types": list(reference.types), "name": reference.name})
+        return found
 
 
 async def _find_without_kind(

@@ -31,6 +31,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     commands = {
         "command_small": ("effective", "httproute/cart", "-n", "shop", "--manifests", str(ROOT / "examples/shop")),
         "folder_effective": one_route,
+        "folder_explain": ("explain", *one_route[1:]),
         "folder_policies": ("get", "policies", "-A", "--manifests", many_routes),
         "many_policies": ("effective", "httproute/cart", "-n", "shop", "--manifests", many_policies),
         "many_listeners": ("status", "-A", "--manifests", many_listeners),

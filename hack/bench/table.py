@@ -31,6 +31,7 @@ ROWS = (
     Row("outdated", "`outdated` of one route policy, with its status", "expressions", aim=2_500),
     Row("command_small", "`pbctl effective` of one route in examples/shop, processor time", "s", aim=0.45),
     Row("folder_effective", "`pbctl effective` of one route in a folder with all routes, processor time", "s", aim=2),
+    Row("folder_explain", "`pbctl explain` of the same route, processor time", "s", aim=2),
     Row("folder_policies", "`pbctl get policies -A` of that folder, processor time", "s", aim=6),
     Row("many_policies", "`pbctl effective` of a route below a Gateway with 4,000 policies of one kind", "s", aim=2),
     Row("many_listeners", "`pbctl status -A`, a policy on a Gateway with 64 listeners and 400 routes", "s", aim=1.5),

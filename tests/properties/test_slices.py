@@ -49,7 +49,7 @@ async def replicating(source: Source, opa: Opa) -> AsyncIterator[Replicator]:
 @asynccontextmanager
 async def sliced(opa_path: Path, objects: Sequence[Object], target: Key) -> AsyncIterator[tuple[Opa, int]]:
     """An OPA with the slice for a question about one target, and the number of objects that it lacks."""
-    question = AboutTargets((str(target),), None)
+    question = AboutTargets((str(target),))
     async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
         withheld = Withheld(**await opa.query("withheld", {}))
         part = Slice(FixedSource(objects), withheld, question)

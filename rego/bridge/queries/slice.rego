@@ -32,6 +32,7 @@ _reads_everything if slice_types == set()
 _reads_everything if index.has_extension_links
 _reads_everything if index.has_oversized
 _reads_everything if policies.has_bindings
+_reads_everything if slice_types & object.keys(kinds.sets.binding) != set()
 
 _reads_everything if {
 	some target in input.targets
