@@ -1,7 +1,10 @@
-"""A machine without space or file descriptors: work waits until it has them again."""
+"""A machine without space, memory or file descriptors: work waits until it has them again."""
 
 import asyncio
+import errno
+import os
 import resource
+import subprocess
 import sys
 import tempfile
 import threading
@@ -68,6 +71,27 @@ async def test_check_without_file_descriptors_is_an_error_that_passes(opa_path: 
     with without_descriptors(), pytest.raises(CheckError):
         await checker.check({"a.rego": "package a\n\nr := 1\n"}, {})
     assert await checker.check({"a.rego": "package a\n\nr := 1\n"}, {}) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOMEM, errno.EAGAIN])
+async def test_process_that_the_machine_cannot_start_is_an_error_that_passes(
+    opa_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """Neither too little memory for a process nor a bound on processes ends a check or the start of OPA for good."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    checker, opa = Checker(opa_path, {}), ManagedOpa(opa_path, {}, bundle=sync_bundle())
+    with monkeypatch.context() as exhausted:
+        exhausted.setattr(subprocess, "Popen", fail)  # asyncio starts processes by it
+        with pytest.raises(CheckError, match=os.strerror(number)):
+            await checker.check({"a.rego": "package a\n\nr := 1\n"}, {})
+        with pytest.raises(OpaStartError, match=os.strerror(number)):
+            await opa.start()
+    assert await checker.check({"a.rego": "package a\n\nr := 1\n"}, {}) == []
+    await opa.start()
+    await opa.stop()
 
 
 async def test_set_that_the_machine_had_no_memory_to_check_is_checked_again(opa_path: Path, tmp_path: Path) -> None:

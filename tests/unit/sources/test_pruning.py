@@ -25,6 +25,20 @@ def test_managed_fields_and_last_applied_are_dropped_and_nothing_else() -> None:
     assert obj == before
 
 
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("Pod", {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}], "phase": "Running", "conditions": []}),
+        ("Node", {"addresses": [{"type": "InternalIP", "address": "10.0.0.2"}], "capacity": {"cpu": "4"}}),
+        ("Ingress", {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}),
+    ],
+)
+def test_the_whole_status_is_kept_unless_the_setting_drops_it(kind: str, status: dict[str, Any]) -> None:
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}, "status": status}
+    assert choose(prune(obj), Fields()) == obj
+    assert "status" not in choose(prune(obj), Fields(drop=("/status",)))
+
+
 def test_a_secret_keeps_no_data() -> None:
     secret = {
         "apiVersion": "v1",
