@@ -1,10 +1,6 @@
 """`pbctl admin fleet`: the OPAs that get views from a bridge."""
 
-import http.client
 import json
-import ssl
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -19,7 +15,6 @@ from bridge.cli.output import print_document
 from bridge.cli.table import Table, print_tables
 from bridge.queries.names import CommandError
 
-_TIMEOUT = 10.0  # seconds
 _BEHIND = 1  # exit code
 _OTHER = "does not respond like a bridge's address of views (--publish-listen)"
 
@@ -78,8 +73,9 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
 def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]:
     from bridge.files import read_text
     from bridge.opa.credentials import TOKEN, checked_token, default_folder
+    from bridge.sources.urls import UrlError, is_url, read_url
 
-    if not url.startswith(("http://", "https://")):
+    if not is_url(url):
         raise CommandError(f"--bridge-url {url}: write https://HOST:PORT")
     file = (folder or default_folder("publish")) / TOKEN
     try:
@@ -88,20 +84,15 @@ def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]
         why = getattr(error, "strerror", None) or error
         raise CommandError(f"{file}: {why}: give the bridge's folder with --publish-credentials") from error
     try:
-        context = ssl.create_default_context(cafile=ca_file) if url.startswith("https") else None
-        request = urllib.request.Request(f"{url}/fleet", headers={"Authorization": f"Bearer {token}"})  # noqa: S310 (checked)
-        with urllib.request.urlopen(request, timeout=_TIMEOUT, context=context) as response:  # noqa: S310 (checked)
-            answer: dict[str, Any] = json.load(response)
-            return answer
-    except urllib.error.HTTPError as error:
-        problem = "refuses the token" if error.code == HTTPStatus.UNAUTHORIZED else _OTHER
-        raise CommandError(f"{url} {problem}: HTTP {error.code}") from error
-    except urllib.error.URLError as error:
-        raise CommandError(f"{url} does not respond: {error.reason}") from error
-    except OSError as error:
-        raise CommandError(f"{url}: {error}") from error
-    except (http.client.HTTPException, ValueError) as error:
+        answer: dict[str, Any] = json.loads(read_url(f"{url}/fleet", {"Authorization": f"Bearer {token}"}, ca_file))
+    except UrlError as error:
+        if not error.status:
+            raise CommandError(f"{url} does not respond: {error}") from error
+        problem = "refuses the token" if error.status == HTTPStatus.UNAUTHORIZED else _OTHER
+        raise CommandError(f"{url} {problem}: HTTP {error.status}") from error
+    except ValueError as error:
         raise CommandError(f"{url} {_OTHER}") from error
+    return answer
 
 
 def _table_of_views(views: list[dict[str, Any]]) -> Table:

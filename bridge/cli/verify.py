@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from bridge.cli.source import SOURCE
 from bridge.cli.table import Block, Table, filled, print_tables
 from bridge.model.keys import field_name, parse_key
 from bridge.queries.names import CommandError, first_of, short_key
+from bridge.sources.urls import UrlError, is_url, opened_url
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 QUERIES = ("proxy_facts", "verified_targets", "verify", "kinds_in_force")  # that the command sends
 _DIFFERS, _NOTHING_COMPARED = 1, 2  # exit codes
-_TIMEOUT = 30  # seconds for a proxy to answer
 _NAMED = 3  # targets that a row lists
 
 
@@ -45,20 +43,17 @@ class _Dump:
     def open(self) -> Iterator[BinaryIO]:
         """Open it. Raises CommandError if that fails."""
         try:
-            if urlsplit(self.name).scheme in {"http", "https"}:
-                address = urlsplit(self.name)
-                url = self.name if address.path.strip("/") else f"{self.name.rstrip('/')}/config_dump"
-                with urllib.request.urlopen(url, timeout=_TIMEOUT) as answer:  # noqa: S310 - the scheme is checked
+            if is_url(self.name):
+                has_path = urlsplit(self.name).path.strip("/")
+                with opened_url(self.name if has_path else f"{self.name.rstrip('/')}/config_dump") as answer:
                     yield answer
             else:
                 with opened_input(self.path) as file:
                     yield file
-        except urllib.error.HTTPError as error:
-            error.close()
-            raise CommandError(f"cannot read {self.name}: the server answered {error.code} {error.reason}") from error
+        except UrlError as error:
+            raise CommandError(f"cannot read {self.name}: {error}") from error
         except OSError as error:
-            reason = getattr(error, "reason", None) or error.strerror or error
-            raise CommandError(f"cannot read {self.name}: {reason}") from error
+            raise CommandError(f"cannot read {self.name}: {error.strerror or error}") from error
 
 
 @command(

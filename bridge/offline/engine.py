@@ -30,6 +30,7 @@ from bridge.work import beside
 if TYPE_CHECKING:
     from bridge.kube.client import KubeClient
     from bridge.offline.modules import ModulesThere, SettledModules
+    from bridge.settings.model import Settings
     from bridge.sources.known_fields import Doubt
 
 
@@ -100,6 +101,23 @@ class Engine:
             }
             for author in sorted({*active, *states})
         ]
+
+
+class RunningEngines:
+    """Makes engines on the OPA of a running bridge, which share its modules as last read, and the room for one change.
+
+    `settings` are those of policies.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from bridge.offline.modules import ModulesThere
+
+        self._modules = ModulesThere(settings)
+        self._room = asyncio.Semaphore(1)
+
+    def on(self, opa: Opa) -> Engine:
+        """Return an engine on this OPA."""
+        return Engine(opa, running=True, modules_there=self._modules, room=self._room)
 
 
 def _describe_state(state: Mapping[str, str], *, active: bool) -> str:

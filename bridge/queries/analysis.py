@@ -7,12 +7,10 @@ in batches, and compares two lists of problems.
 from __future__ import annotations
 
 import io
-import urllib.request
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bridge.files import read_stream
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, POLICY_KIND
@@ -33,15 +31,15 @@ from bridge.queries.asking import (
 from bridge.queries.judged_change import audited_before_and_after, objects_concerned
 from bridge.queries.names import exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
-from bridge.sources.manifests import MOST_BYTES, ManifestError, ManifestSource
+from bridge.sources.manifests import ManifestError, ManifestSource
 from bridge.sources.pruning import prune
+from bridge.sources.urls import UrlError, is_url, read_url
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.sources.known_fields import Doubt
 
 _MOST_CAUSES = 50  # changed objects of which each is asked whether it alone introduces a problem elsewhere
-_DOWNLOAD_SECONDS = 30.0  # without any byte of a file with CRDs
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +74,11 @@ def read_crds(places: Sequence[str]) -> list[Object]:
     return found
 
 
-def is_url(place: str) -> bool:
-    """Return whether a place is a URL, not a path."""
-    return place.startswith(("http://", "https://"))
-
-
 def download(url: str) -> bytes:
-    """Return the text at a URL, of at most MOST_BYTES. Raises ManifestError."""
+    """Return the content at a URL. Raises ManifestError."""
     try:
-        with urllib.request.urlopen(url, timeout=_DOWNLOAD_SECONDS) as response:  # noqa: S310 - http or https
-            return read_stream(response, MOST_BYTES, url)
-    except OSError as error:
+        return read_url(url)
+    except UrlError as error:
         raise ManifestError(f"{url}: {error}") from error
 
 

@@ -14,8 +14,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import key_of, parse_key
-from bridge.offline.engine import Engine
-from bridge.offline.modules import ModulesThere
+from bridge.offline.engine import Engine, RunningEngines
 from bridge.opa.batches import batches
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ToolError
@@ -35,8 +34,7 @@ class ChangeJudge:
     """Judges requests by what guardrails find before and after them. `settings` are those of policies."""
 
     def __init__(self, settings: Settings) -> None:
-        self._modules = ModulesThere(settings)
-        self._room = asyncio.Semaphore(1)
+        self._engines = RunningEngines(settings)
 
     async def judge(self, opa: Opa, request: msgspec.Raw, names: Sequence[str], seconds: float) -> Mapping[str, Any]:
         """Return what these Constraints find in the state after an AdmissionRequest that they do not find before it.
@@ -59,7 +57,7 @@ class ChangeJudge:
     async def _collect(
         self, opa: Opa, request: Mapping[str, Any], names: Sequence[str], introduced: list[Entry]
     ) -> None:
-        engine = Engine(opa, running=True, modules_there=self._modules, room=self._room)
+        engine = self._engines.on(opa)
         change = await _plan(engine, request)
         async with opened_states(engine, change, points=JUDGING) as states:
             objects = await _find_judged(states, change, names)

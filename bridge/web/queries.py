@@ -23,8 +23,7 @@ from bridge.kube.client import KubeClient
 from bridge.kube.errors import Forbidden, KubeError
 from bridge.kube.recording import events_about
 from bridge.model.keys import Key, is_key, parse_key
-from bridge.offline.engine import Engine
-from bridge.offline.modules import ModulesThere
+from bridge.offline.engine import Engine, RunningEngines
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, doubtful, held_crds, policy_impact
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
@@ -67,12 +66,11 @@ class Engines:
     def __init__(self, settings: Settings, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
         self._opa = opa
         self._cluster = cluster
-        self._modules = ModulesThere(settings)
-        self._room = asyncio.Semaphore(1)
+        self._engines = RunningEngines(settings)
 
     def engine(self) -> Engine:
         """Return the engine of this moment."""
-        engine = Engine(self._opa(), running=True, modules_there=self._modules, room=self._room)
+        engine = self._engines.on(self._opa())
         cluster = self._cluster()
         return replace(engine, applied_names=AppliedNamesReader(cluster).read) if cluster else engine
 
