@@ -7,7 +7,7 @@ again; a result only says which keys a change concerns, and computes values.
 
 - The query is asked once for changes that wait, in turns of their namespaces, with the parts that the present results
   want. One that fails or takes too long is asked in halves, beside the others.
-- Keys that a change concerns come before their owner's others. A key is stale once, however many changes concern it.
+- A key is stale once, however many changes concern it.
 - While OPA is synced again, nothing is computed. After that, everything is stale.
 - OPA that does not answer is asked again. After any other failure of a result, all of its keys are stale, with growing
   delays. One result never waits for another.
@@ -61,6 +61,7 @@ class Derived(ABC, Generic[K]):
     name: str
     before_sync = False
     patient = False
+    newest_first = True  # whether keys that a change concerns come before their owner's others
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - for those that need it
         """Return the parts of the query `outdated` that `keys_of` needs, each with its input.
@@ -413,7 +414,7 @@ class _Work(Generic[K]):
         if keys is None:
             self._everything = True
         for key in keys or ():
-            self._stale.add(key, first=True)
+            self._stale.add(key, first=self.result.newest_first)
 
     async def _compute(self, batches: Iterable[Sequence[K]]) -> None:
         failed: OpaError | None = None

@@ -55,15 +55,11 @@ class Settling:
     outdated: Outdated | None
     owner: str
     rebuilds: bool
+    changed: frozenset[str] = frozenset()  # objects with changed declarations
     places: set[Place] = field(default_factory=set)
     dirty: Dirty = field(default_factory=Dirty)
     reports: dict[Item, Report] = field(default_factory=dict)
     is_known: bool = False  # whether all places are
-
-    @property
-    def changed(self) -> set[str]:
-        """The objects with changed declarations."""
-        return set() if self.outdated is None else set(map(str, self.outdated.change.keys))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +134,9 @@ class Computing:
         """Process what OPA says about a change: the ledger has the results that it gives."""
         change = outdated.change
         owner = ", ".join(sorted(outdated.namespaces)) or EVERYTHING
-        now = Settling(outdated, owner, rebuilds=change.kinds, is_known=not change.kinds)
-        now.dirty.note(map(str, (*change.keys, *change.reported)))
+        changed = frozenset(map(str, change.keys))
+        now = Settling(outdated, owner, rebuilds=change.kinds, changed=changed, is_known=not change.kinds)
+        now.dirty.note((*changed, *map(str, change.reported)))
         if change.keys:
             self._take_answer(outdated, now)
         if now.places or now.rebuilds:
@@ -230,9 +227,9 @@ class Computing:
             with self._queries.running() as number:
                 more, name_of = {"policyKind": kind}, at_targets_of(kind)
                 asking = parts(self._opa, "outcomes", "targets", [target], more, name_of, too_slow.append)
-                async for _, rows in asking:
+                if found := [rows async for _, rows in asking]:
                     self.computed[kind] += 1
-                    return list(self._apply(number, kind, {target: rows.get(target, ())}, waiting))
+                    return list(self._apply(number, kind, {target: found[0].get(target, ())}, waiting))
         return list(self._give_up([place], waiting))
 
     def names(self) -> list[Names]:

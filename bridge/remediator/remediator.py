@@ -42,6 +42,7 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
 
     name = "statuses"
     patient = True
+    newest_first = False  # otherwise a change might never be settled beside later ones
 
     def __init__(self, loop: Loop, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
         """`patient` is a client of the same OPA with a longer timeout for queries about everything; default: `opa`."""
@@ -132,8 +133,7 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
         """Compute outcomes, and write the statuses of changes that are settled."""
         for change in await self._computing.compute(keys):
             self._report(change)
-        self._alone.add(self._computing.hard)
-        self._computing.hard.clear()
+        self._take_hard()
 
     def distrust(self) -> None:
         """Write nothing until all outcomes are known again."""
@@ -178,6 +178,11 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
                     self._alone.succeeded(place)
                 for change in settled:
                     self._report(change)
+                self._take_hard()
+
+    def _take_hard(self) -> None:
+        self._alone.add(self._computing.hard)
+        self._computing.hard.clear()
 
     def _report(self, change: Settling) -> None:
         """Let statuses be written that a settled change affects."""

@@ -122,6 +122,16 @@ async def test_namespace_with_many_targets_delays_another_by_two_queries() -> No
         assert keys_of(reports) == [{"b/y"}, {"a/x"}]
 
 
+async def test_change_is_settled_although_its_namespace_has_later_ones_again_and_again() -> None:
+    opa = Costly({"a": 2_000}, lambda name, _: 0.2 if name == "outcomes" else 0.01)
+    async with following(opa) as (loop, _, reports):
+        for number in range(20):
+            opa.targets["a"] += 200  # each change concerns further targets
+            loop.note(changed(f"a/x{number}"))
+            await asyncio.sleep(1)
+        assert {"a/x0"} in keys_of(reports)
+
+
 async def test_small_changes_of_many_namespaces_are_one_query() -> None:
     opa = Costly()
     async with following(opa) as (loop, remediator, _):
