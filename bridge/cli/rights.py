@@ -10,6 +10,8 @@ from bridge.queries.names import either
 _WORDS = {
     f"{GATEWAY_API}/Gateway": "Gateways",
     f"{GATEWAY_API}/ListenerSet": "ListenerSets",
+    CRD: "policy CRDs",  # of kinds without a preset, whose policies are ignored then
+    POLICY_KIND: "policy CRDs",
     f"{GATEWAY_API}/GatewayClass": "GatewayClasses",
     f"{GATEWAY_API}/ReferenceGrant": "ReferenceGrants",
     f"{GATEWAY_API}/HTTPRoute": "HTTPRoutes",
@@ -18,8 +20,6 @@ _WORDS = {
     "core/Namespace": "Namespaces",
     "core/Pod": "Pods",
     **{f"apps/{kind}": f"{kind}s" for kind in ("Deployment", "StatefulSet", "DaemonSet")},
-    CRD: "policy kinds without a preset",
-    POLICY_KIND: "policy kinds without a preset",
     CONSTRAINT: "Constraints",
     "core/ConfigMap": "Rego of admins",
     "policybridge.io/RegoPolicy": "Rego of admins",

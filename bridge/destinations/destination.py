@@ -1,6 +1,6 @@
 """Destinations of views: each has its own queue and connections, so one that fails or is slow delays no other.
 
-A destination belongs to the cluster and the signing key that its object OWNER names. Of two bridges with both, the one
+A destination belongs to the cluster and the signing key that its object OWNER names. If two bridges have both, the one
 that started (or got the Lease) last is its writer, by the same object; the other one stops, and reports that. The
 writer renews the object. If it does not, it is gone: the other bridge takes over, also one of that cluster with a new
 key. Before each write the bridge reads the owner, and what is stored: something else may have replaced or removed a

@@ -1,6 +1,6 @@
 """Bodies of requests in memory: for each a size and a time, for all of an application a limit.
 
-The first `free` bytes of a body do not count, because the number of connections is limited. All other bytes are at most
+The first `free` bytes of a body are not limited, as the number of connections is. All other bytes are at most
 `most`, those of one peer at most half of it; clients with a verified certificate are one peer that may have all.
 Above a limit, the body that has been on its way longest gives way: of that peer, or of the peer with most bytes. A
 client that holds its bodies back therefore delays no other one.

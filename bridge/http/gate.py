@@ -6,7 +6,7 @@ The rules:
 - When a limit is reached, the connection that has waited longest is closed: one in its handshake, between two requests,
   or with an incomplete body. When all are in use, it is one of the peer with most such connections.
 - A connection with a request in progress is never closed. If every connection has one, the new connection is closed.
-- A connection with a verified client certificate does not count for its peer, and is closed last.
+- A connection with a verified client certificate is not subject to its peer's limit, and is closed last.
 - A client reads its responses: a connection that reads less than LEAST_READ of a waiting response in STALLED seconds is
   closed. All waiting responses have at most `unread` bytes together; above that, of the peer with most of these bytes
   the connection that has waited longest for its client is closed.

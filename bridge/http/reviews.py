@@ -11,7 +11,7 @@ from bridge.admission.review import MUTATING_PATH, VALIDATING_PATH, Review, Revi
 from bridge.http.bodies import Bodies, is_verified
 from bridge.http.request_guard import Refused
 
-SMALL = 64 << 10  # bytes of each review that do not count
+SMALL = 64 << 10  # bytes of each review that are not limited
 MOST_LARGE = 96 << 20  # bytes beyond SMALL of all reviews in progress; of one client address half of it
 LARGEST = 8 << 20  # bytes of a review: an update has two objects, of at most 3 MiB each in the API server
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}  # of Go's durations

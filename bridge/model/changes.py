@@ -112,7 +112,7 @@ class Notice:
     `keys` are the objects with changed declarations; those in `reported` differ only in status. `was` has, by key, the
     previous index paths of an object. `refilled` means that OPA was synced again: everything derived from it must be
     computed again, and `keys` is empty. `refilling` comes before that, when OPA has other data than the bridge wrote:
-    until the sync ends, its results do not count. `kinds` means that the stored policy kinds may differ. An `alone`
+    until the sync ends, its results are ignored. `kinds` means that the stored policy kinds may differ. An `alone`
     notice is computed separately. `traces` are the spans that wrote the changes (`bridge.tracing`).
     """
 

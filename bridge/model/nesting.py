@@ -54,7 +54,7 @@ def exceeds(text: bytes, most: int) -> bool:
 def is_too_deep(fields: Mapping[str, msgspec.Raw]) -> bool:
     """Return whether a Kubernetes object, its fields as JSON text, is nested more than MAX_DEPTH levels deep.
 
-    Its metadata does not count: managedFields nest deeper than the object, and are dropped.
+    Its metadata is ignored: managedFields nest deeper than the object, and are dropped.
     """
     return any(exceeds(bytes(value), MAX_DEPTH - 1) for name, value in fields.items() if name != "metadata")
 

@@ -285,7 +285,7 @@ class Checker:
                 return _read_findings(output, errors, names)
             results = [result for result in results if result.get("fail") or result.get("error")]
             of_tests = [_read_failure(result, names) for result in results]
-            # Tests among modules are run separately: their results do not count here.
+            # Tests among modules are run separately: their results are ignored here.
             return [finding for finding in of_tests if finding.path in tests]
 
     async def _check(self, texts: Mapping[str, str], old: Collection[str]) -> list[Finding]:

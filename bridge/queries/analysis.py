@@ -395,7 +395,7 @@ _NOTHING: Entry = {"objects": [], "policies": []}
 
 
 async def _query_concerned(states: States, keys: list[str]) -> Entry:
-    """Return the result of the query `dependents`, before and after the change: deleted objects count only before.
+    """Return the result of the query `dependents`, before and after the change: deleted objects exist only before.
 
     `objects` includes unchanged ones whose links the change may affect.
     """

@@ -419,7 +419,7 @@ class _Queries:
         self._newest.clear()
 
     def is_forgotten(self, number: int) -> bool:
-        """Return whether the answer of a query does not count."""
+        """Return whether the answer of a query is ignored."""
         return number <= self._forgotten
 
     def is_newest(self, number: int, place: Place) -> bool:

@@ -323,7 +323,7 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
         reports: Mapping[Item, Report] = MappingProxyType({}),
         changed: AbstractSet[str] = frozenset(),
     ) -> None:
-        """Queue these items for a write. Their earlier reports do not count anymore.
+        """Queue these items for a write. Ignore their earlier reports.
 
         The statuses of objects that somebody has just `changed` come before their namespace's others: an initial sync,
         or a policy of a Gateway, can leave thousands of these.

@@ -38,7 +38,7 @@ class Listings:
         self._silent: set[str] = set()  # types with unknown objects at the moment
 
     def note(self, change: Change) -> None:
-        """Process a change; changes before a type's Listing do not count."""
+        """Process a change; changes before a type's Listing are ignored."""
         match change:
             case Listing(type_id, namespace):
                 self._open.add((type_id, namespace))

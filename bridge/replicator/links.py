@@ -147,7 +147,7 @@ class Linking:
     """Returns the index entries and facts of objects.
 
     `documents` know what OPA has, and what its links were made from. Results that were queried `ahead` are kept until
-    they are fetched, and count only for the same version of the object. An object whose links took too long is queried
+    they are fetched, used only for the same version of the object. An object whose links took too long is queried
     apart when it changes, one such object at a time, so that others wait for it SOON seconds at most: it fails at
     first, and `retry` is called once its links can be computed.
     """

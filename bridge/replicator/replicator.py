@@ -171,7 +171,7 @@ class Replicator:
     def rules_change(self, links: bool) -> None:
         """Note that modules that declare links (`links`), or that evaluate objects, are about to change in OPA.
 
-        Until `rules` returns that OPA has them, its results do not count; then links are computed again if necessary,
+        Until `rules` returns that OPA has them, its results are ignored; then links are computed again if necessary,
         and so is everything derived.
         """
         if links:

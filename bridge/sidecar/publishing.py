@@ -170,7 +170,7 @@ class Publishing:
                 self.edges.published[view.name] = Published(view.name, problem=why)
             return
         now, documents = utc_now(), found.documents
-        # Of the time, because a bridge that starts knows no former number.
+        # The time, because a bridge that starts knows no former number.
         self._number = max(self._number + 1, time.time_ns() // 1_000_000)
         if view.cluster:
             bundle = await asyncio.to_thread(

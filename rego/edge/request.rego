@@ -124,7 +124,7 @@ _gateways := {input.gateway} if {
 	input.gateway
 } else := {gateway | some gateway, _ in data.bridge_answers.entries}
 
-# Of each place the one that takes the request, the most specific first.
+# The match at each place that takes the request, the most specific first.
 _entry_points := [entry | some [_, _, entry] in sort({_first(orders, "rank") | some _, orders in _entries})]
 
 # The first of these listeners by a reading of the specification, which is named by its ranks of matches.

@@ -14,7 +14,7 @@ violations_at(target, parameters, targets) := effective_targets.unknown(effectiv
 	ways := _ways(target.target, parameters, targets)
 	count({one.gateway | some one in ways}) > 1
 
-	# Of two paths that differ, the later one is reported.
+	# If two paths differ, the later one is reported.
 	[place] := [place | some place, one in ways; one.path == target.path]
 	here := ways[place]
 	there := [one | some one in array.slice(ways, 0, place); one.values != here.values][0]

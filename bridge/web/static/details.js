@@ -362,7 +362,7 @@ function reportsPart(status) {
     ]));
 }
 
-const ancestorName = ({ kind, name, sectionName }) => `${kind ?? "Gateway"} ${name}${sectionName ? `#${sectionName}` : ""}`;
+const ancestorName = ({ kind, namespace, name, sectionName }) => `${kind ?? "Gateway"}/${namespace ? `${namespace}/` : ""}${name}${sectionName ? `#${sectionName}` : ""}`;
 
 const conditionList = (conditions) => h("dl", { class: "conditions" }, conditions.map(({ type, status: value, reason, message }) => [
   h("dt", {}, type), h("dd", {}, h("span", {}, `${value} · `, reasonMark(reason)), h("span", {}, message)),

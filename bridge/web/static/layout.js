@@ -12,6 +12,7 @@ const COLUMN_GAP = 44;
 const NARROWEST = 98; // pixels of a column
 const WIDEST = 300; // pixels of a column if not all names fit
 const SWEEPS = 6;
+const REACH = 200; // pixels from the first card on the right to a card, at most, where there is room
 
 /** The height that a card takes with the policies below it. */
 const blockHeight = ({ height, pills }) => height + pills * (PILL.height + PILL.gap) + (pills ? 4 : 0);
@@ -146,6 +147,11 @@ function stacked(columns, { before, after }) {
     for (const column of columns.toReversed()) settle(column, ({ id }) => after.get(id));
   }
   for (const column of columns) settle(column, ({ id }) => [...before.get(id), ...after.get(id)]);
+  // The middle of a hundred routes is below the first screen: a card is not far below the first one that it leads to.
+  for (const column of columns.toReversed()) {
+    const wanted = column.map(({ id }) => Math.min(tops.get(id), Math.min(...after.get(id).map((below) => tops.get(below.id))) + REACH));
+    for (const [at, top] of apart(column.map(blockHeight), wanted).entries()) tops.set(column[at].id, top);
+  }
   const least = Math.min(...tops.values());
   for (const [id, top] of tops) tops.set(id, top - least);
   return tops;

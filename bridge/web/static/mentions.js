@@ -17,7 +17,7 @@ export class Mentions {
     this.#changed = changed;
   }
 
-  /** Search for a text, `again` because objects have changed. Of a text that is replaced soon, nothing is asked. */
+  /** Search for a text, `again` because objects have changed. A text that is replaced soon is not searched for. */
   ask(text, again = false) {
     const words = wordsOf(text);
     const now = words.join(" ");

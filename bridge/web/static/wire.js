@@ -63,7 +63,7 @@ export class Wire {
     return { upsert: [...[...touched].map((key) => this.#read(key)), ...this.#nothing.values()], gone: [...gone, ...empty] };
   }
 
-  /** Nodes for the policies that are attached to no node. Of a topology that is not loaded whole, this is not known. */
+  /** Nodes for the policies that are attached to no node. Unknown for a topology that is not loaded whole. */
   #unattached() {
     const found = new Map();
     if (!this.isWhole) return found;

@@ -284,7 +284,7 @@ _is_without_effect if {
 
 _effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.filter(obj.metadata, ["labels", "deletionTimestamp"])]
 
-# Of what is violated after the request, only what was not before it.
+# Only violations that the request introduces.
 _introduced := constraints.introduced_in(before, after) if {
 	after := {row | some row in _after.rows; not unloaded[row.constraint]}
 	after != set()

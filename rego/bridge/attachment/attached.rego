@@ -30,7 +30,7 @@ _are_named_by_key(policy_kind, type) if {
 	not policies.may_select(policy_kind)
 }
 
-# Of a policy with many refs one entry of its facts decides, so its targets do not cost the square of their number.
+# One entry of a policy's facts decides for all its refs, so many targets do not cost the square of their number.
 _accepted_at(policy, node) if {
 	policies.fact(policy, "near")[node]
 } else if {

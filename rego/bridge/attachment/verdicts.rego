@@ -135,7 +135,7 @@ is_permitted(policy_key, object_key) if {
 } else if {
 	keys.namespace(policy_key) == ""
 } else if {
-	# A policy that counts only for its own namespace needs no permission (semantics P6).
+	# A policy that applies only to its own namespace needs no permission (semantics P6).
 	kinds.is_consumer_kind(keys.type_of(policy_key))
 } else if {
 	# `ref_problem` decides whether a policy of the root namespace may name the object (semantics T8).
@@ -223,7 +223,7 @@ _selects_nothing(selector) := sprintf("%s selects nothing: no %s%s has such labe
 ])
 
 # The policies of a kind that are attached to a node only by refs with a className, with these classes. Such an
-# attachment counts only on paths through a GatewayClass of that name (the first version of GEP-713,
+# attachment applies only to paths through a GatewayClass of that name (the first version of GEP-713,
 # PolicyTargetReference; semantics T1).
 limits(policy_kind, node) := {policy: classes |
 	some [policy, class_ref] in refs_to(policy_kind, node)

@@ -55,7 +55,7 @@ _grouped[subject] contains row if {
 
 _subject_of(row) := [row.constraint, row.object, object.get(row.details, "field", "")]
 
-# Of a policy that judges objects alone, only the message tells one violation from another.
+# A policy that judges single objects distinguishes its violations by their message only.
 _identity(row) := row.details.identity if {
 	true
 } else := {"sections": [""], "extent": row.message}

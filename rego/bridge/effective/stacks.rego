@@ -68,7 +68,7 @@ _acts_at_end(_, path, attached) if {
 
 _counts_for(policy_kind, _, _) if not kinds.is_consumer_kind(policy_kind)
 
-# A consumer's policy, which targets another namespace, counts only for requests from its own.
+# A consumer's policy, which targets another namespace, applies only to requests from its own.
 _counts_for(_, entry, source) if keys.parse(entry.policy).namespace in {"-", source, keys.parse(entry.target).namespace}
 _counts_for(_, entry, _) if keys.parse(entry.target).namespace == "-"
 

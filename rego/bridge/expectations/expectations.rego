@@ -128,7 +128,7 @@ _differences(entry, expected, base, wanted, found) := {_described(entry, base, l
 	some place in (_first_differences(wanted, found) | {extra | expected.exact; some extra in _first_extras(wanted, found)})
 }
 
-# Of each leaf of what is expected, the place nearest to the root at which what is found is another value.
+# For each expected leaf, the place nearest to the root with another value than expected.
 _first_differences(wanted, found) := {places[0] |
 	some segments in _leaf_places(wanted)
 	places := [place |
@@ -145,7 +145,7 @@ _agree([wanted], [found]) if {
 	is_object(found)
 }
 
-# Of each leaf of what is found, the place nearest to the root that is not expected.
+# For each leaf that is found, the place nearest to the root that is not expected.
 _first_extras(wanted, found) := {places[0] |
 	some segments in _leaf_places(found)
 	places := [place |

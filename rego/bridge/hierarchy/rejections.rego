@@ -9,7 +9,7 @@ import data.bridge.lookup
 # reason if it has one (GEP-713, "Hierarchy of target kinds"; semantics P2). It is for people, and covers all
 # declarations of the node and its ancestors. The message states how to make the link count.
 rejected_links(node) := [object.union(link, {"message": _rejection_message(link)}) |
-	# Of a listener itself, or of the listeners of its object.
+	# The problems of a listener itself, or of the listeners of its object.
 	own := {link | some link in _conflicted_listeners(keys.parse(node).object); node in {link.parent, link.child}}
 	some links in array.concat([own], [rejections(child) | some child in declared_upward(keys.whole(node))])
 	some link in sort(links)

@@ -110,7 +110,7 @@ named_listeners(listeners) := listeners_with_names if {
 ]
 
 # The section names of rules with these names, in their order, each its name or, without a name, its place as `[n]`
-# (semantics K3). Of two rules with the same name, which the API rejects, the second has none. Most routes name no rule,
+# (semantics K3). If two rules have the same name, which the API rejects, the second has none. Most routes name no rule,
 # so many share their section names.
 _rule_names(names) := [name |
 	proposed := [section_name({"name": own}, sprintf("[%d]", [place])) | some place, own in names]

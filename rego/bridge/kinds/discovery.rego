@@ -28,7 +28,7 @@ discovered_fields(type, class) := object.union_n([
 	},
 	_schema_shape(type),
 	{"targets": targets |
-		# Of a kind that another layer describes, that layer has the targets.
+		# If another layer describes the kind, that layer has the targets.
 		not presets[type]
 		not declared_specs[type]
 		not _listed_targets(type)

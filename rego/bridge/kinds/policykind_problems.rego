@@ -29,7 +29,7 @@ problems(spec) := array.flatten([
 	],
 	# In all cases in which a policy could have None.
 	["strategy None needs class Direct: an Inherited kind merges along the hierarchy" | not direct; "None" in strategies],
-	# Of a kind whose policies select by fields, wider and narrower ones merge at one target (semantics T8).
+	# If policies of a kind select by fields, wider and narrower ones merge at one target (semantics T8).
 	["class Direct allows only the strategies None and Additive" |
 		direct
 		not spec.selectors

@@ -170,7 +170,7 @@ spec_at(policy_key, target) := facts(policy_key).spec if {
 	}
 }
 
-# Of several binding objects, lists are united; the values of others are equal in most cases.
+# The lists of several binding objects are united; their other values are equal in most cases.
 _united([value]) := value
 
 _united(values) := sort({item | some value in values; some item in value}) if {

@@ -77,7 +77,7 @@ _facts_within_bounds(obj) := object.union_n([
 	invalid := {"invalid": message | message := _invalidity(obj, spec_facts)}
 }
 
-# Of a kind whose policies select by fields, wider policies come before narrower ones; then those of a higher weight, if
+# If policies of a kind select by fields, wider policies come before narrower ones; then those of a higher weight, if
 # the kind's policies have one.
 _order(type, key, obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if {
 	kind := kinds.get(type)

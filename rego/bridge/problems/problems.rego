@@ -45,7 +45,7 @@ _of_policy(key) := of_policy(key, outcomes.tallies(key)) if {
 # The problems of a policy with these tallies: of its refs, its outcome, its status and its version.
 of_policy(key, tallies) := union({_refs(key), _fate(key, tallies), _unreported(key, tallies), _version(key)})
 
-# One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5). Of a kind whose description is a guess, only
+# One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5). For a kind whose description is a guess, only
 # absent targets are problems: the other verdicts follow from the guess.
 _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 	some verdict in attachment.verdicts(key)

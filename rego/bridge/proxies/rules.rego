@@ -109,7 +109,7 @@ _conditions(type, match) := sort(array.flatten([
 
 _type_of(one) := object.get(one, "type", "Exact")
 
-# Of several with one name the first counts (HTTPHeaderMatch, HTTPQueryParamMatch).
+# If several have one name, the first one is compared (HTTPHeaderMatch, HTTPQueryParamMatch).
 _first_by_name(items, folded) := {name: [one | some one in items; _name(one, folded) == name][0] |
 	some item in items
 	name := _name(item, folded)

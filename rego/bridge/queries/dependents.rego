@@ -90,7 +90,7 @@ _concerned_targets[kind] contains target if {
 	})
 }
 
-# A Direct kind's refs that count only below a GatewayClass (semantics T1). From the changed objects down, because
+# A Direct kind's refs that apply only below a GatewayClass (semantics T1). From the changed objects down, because
 # authors may have thousands of such refs.
 _concerned_targets[kind] contains ref.key if {
 	some kind in index.kinds_with("limited")

@@ -64,7 +64,7 @@ _routes_at(entry, type, name, paths) := {route_key |
 	startswith(route_key, concat("", [type, "/"]))
 }
 
-# Each beginning counts only if no path has the previous one.
+# A beginning is used only if no path has the previous one.
 _paths_like(entry, name) := [paths |
 	like_the_first := substring(_segments(2), 0, floor(count(_segments(2)) * 0.7))
 	some beginning in [_segments(3), _segments(2), like_the_first, ""]
@@ -303,7 +303,7 @@ conditions_of("gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
 	_value_conditions("header", object.get(match, "headers", []), request.headers),
 )
 
-# Of several with one name the first counts (HTTPHeaderMatch, HTTPQueryParamMatch).
+# If several have one name, the first one is compared (HTTPHeaderMatch, HTTPQueryParamMatch).
 _value_conditions(part, list, values) := [condition |
 	some index, one in list
 	name := _name_of(part, one)

@@ -41,7 +41,7 @@ _outdated("answers", _) := {"objects": sort(objects), "above": sort(above - obje
 		namespace := concat("/", ["core/Namespace/-", keys.parse(one).namespace])
 	}
 
-	# Of what is above, routes have problems of backends, and Gateways the listeners of ListenerSets.
+	# Objects above may change too: routes have problems of backends, and Gateways the listeners of ListenerSets.
 	concerned := {key | some key in above; levels.of(key) == "Route"} | {key |
 		some one in changed
 		levels.of(one) in {"Gateway", "ListenerSet", "Namespace"}

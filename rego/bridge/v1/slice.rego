@@ -12,8 +12,8 @@ withheld := {"types": sort(queries.slice_types), "refs": index.ref_fields, "sele
 
 # METADATA
 # description: |
-#   The objects that answers about the routes `targets` read, where OPA has all objects but those of `withheld`. Of these,
-#   `objects` are some, and `withheld` has `{apiVersion, kind}` of all. The result is `{read, names}`: `read` are keys;
+#   The objects that answers about the routes `targets` read, where OPA has all objects but those of `withheld`. `objects`
+#   are some of these, and `withheld` has `{apiVersion, kind}` of all. The result is `{read, names}`: `read` are keys;
 #   each of them that names one of `names`, `[namespace, name]`, must be among `objects`. Null: the answers may read any
 #   object.
 # entrypoint: true
