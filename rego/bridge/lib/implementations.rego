@@ -16,8 +16,11 @@ envoy := {"name": "Envoy", "virtualHosts": true, "precedence": "Gateway API"}
 # with a real Envoy (tests/e2e/test_against_envoy.py).
 by_controller := {
 	"gateway.envoyproxy.io/gatewayclass-controller": {"name": "Envoy Gateway", "virtualHosts": true, "precedence": "Envoy Gateway"},
-	"istio.io/gateway-controller": {"name": "Istio", "virtualHosts": true, "precedence": "Gateway API"},
+	"istio.io/gateway-controller": _istio,
+	"openshift.io/gateway-controller/v1": _istio,
 }
+
+_istio := {"name": "Istio", "virtualHosts": true, "precedence": "Istio"}
 
 # The command that prints the routes that the proxies of a Gateway have, by the controllerName of its GatewayClass. `{name}`,
 # `{namespace}` and `{class}` stand for those of the Gateway; Istio names its Deployment by the Gateway and its class.

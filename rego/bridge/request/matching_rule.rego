@@ -237,6 +237,8 @@ match_rank(reading, type, conditions, route_key, index) := array.flatten([
 _match_order(precedence, type, conditions) := _rank_by_paths(type, conditions) if {
 	precedence == "Envoy Gateway"
 	type in _types_of_paths
+} else := [_order_of_types[type], _rank_by_calls(conditions)] if {
+	[precedence, type] == ["Istio", _grpc_type]
 } else := [_order_of_types[type], _own_rank(type, conditions)]
 
 # Of routes that may serve one request, those of a type that precede the others.
@@ -352,6 +354,22 @@ _own_rank("gateway.networking.k8s.io/GRPCRoute", conditions) := [
 ]
 
 _own_rank(type, _) := [0] if not type in {_http_type, _grpc_type}
+
+# Istio makes a path of the service and the method of a GRPCRoute's match: an exact one of both, then a prefix of a
+# service, then a regular expression, each by its length, then by the most headers.
+_rank_by_calls(conditions) := [place, 0 - count(text), 0 - _number(conditions, "header")] if {
+	parts := {one.name: one.expected | some one in conditions; one.part == "path"}
+	[place, text] := _call_path(parts, {one.type | some one in conditions; one.part == "path"})
+}
+
+_call_path(parts, types) := [3, ""] if {
+	parts == {}
+} else := [0, sprintf("/%s/%s", [parts.service, parts.method])] if {
+	types == {"Exact"}
+} else := [1, sprintf("/%s/", [parts.service])] if {
+	types == {"Exact"}
+	not parts.method
+} else := [2, sprintf("/%s/%s", [object.get(parts, "service", "[^/]+"), object.get(parts, "method", ".+")])]
 
 # Envoy Gateway makes one list of the matches of HTTPRoutes and GRPCRoutes: by an exact path, a regular expression, a prefix,
 # each by its length, then by the most headers, of which the method is one, the most exact ones, and so the query
