@@ -184,6 +184,7 @@ def _spec(at_path: Entry) -> Table:
         first, *others = _value_lines(one)
         rows.append([field_name(one["field"]) or "(all)", first, origin_text(one["policies"])])
         rows += [["", line, ""] for line in others]
+    rows += [["(remark)", remark, ""] for remark in at_path.get("remarks", ())]
     rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
     rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)

@@ -341,6 +341,8 @@ def _targets(policy: Mapping[str, Any]) -> list[str]:
     refs = spec.get("targetRefs") if isinstance(spec.get("targetRefs"), list) else [spec.get("targetRef")]
     selectors = spec.get("targetSelectors")
     texts = [reference_text(ref, "") for ref in refs or () if isinstance(ref, dict)]
+    if isinstance(spec.get("targetReference"), dict):
+        texts.append(reference_text(spec["targetReference"], "Service"))
     for ref in selectors if isinstance(selectors, list) else ():
         if isinstance(ref, dict):
             labels = ref.get("matchLabels")

@@ -146,7 +146,7 @@ def _fields(spec: Any, origins: Entry) -> dict[tuple[str, ...], Lines]:
     if isinstance(spec, list):  # an additive kind has one item for each policy, wherever it is listed
         return {
             (origins.get(f"/{place}", str(place)),): _field(
-                f"{{{compact(item)}}}", nested_lines([item]), _origin([str(place)], origins)
+                _item_text(item), nested_lines([item]), _origin([str(place)], origins)
             )
             for place, item in enumerate(spec)
         }
@@ -178,6 +178,10 @@ def value_lines(value: Any) -> list[str]:
 def nested_lines(value: Any) -> list[str]:
     """Return the lines of YAML of a list or a mapping, with indentation that no table breaks."""
     return [line.replace(" ", TIE, len(line) - len(line.lstrip(" "))) for line in to_yaml(value).splitlines()]
+
+
+def _item_text(item: Any) -> str:
+    return f"{{{compact(item)}}}" if item else "{}"
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

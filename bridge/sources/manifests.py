@@ -353,6 +353,8 @@ _CHART = "Chart.yaml"  # of Helm: what is beside and below it are templates
 _KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
 _KUSTOMIZE_GROUP = "kustomize.config.k8s.io/"  # before the version
 _PLAIN_KUSTOMIZATION = {"apiVersion", "kind", "metadata", "resources"}  # fields that change no object
+_FLUX_GROUP = "kustomize.toolkit.fluxcd.io/"  # before the version
+_FLUX_CHANGES = ("targetNamespace", "namePrefix", "nameSuffix", "components", "patches", "postBuild")
 
 
 class ManifestError(Exception):
@@ -462,6 +464,41 @@ def find_unrendered(path: Path, files: Iterable[Path], *, retried: bool) -> list
                 reason = f"a kustomization is not applied: use kubectl kustomize {folder} | pbctl … --manifests -"
                 found.append(Trouble(os.path.normpath(file), reason, retried=retried))
     return found
+
+
+def find_flux_changes(root: Path, manifests: Iterable[Manifest], *, retried: bool) -> list[Trouble]:
+    """Return a report for each Kustomization of Flux that changes the objects of a folder in `root`.
+
+    Only Flux renders them, so each report has the command. `retried` is part of the reports.
+    """
+    found = []
+    for manifest in manifests:
+        spec = manifest.object.get("spec")
+        version, kind = manifest.object["apiVersion"], manifest.object["kind"]
+        if kind != "Kustomization" or not version.startswith(_FLUX_GROUP) or not isinstance(spec, dict):
+            continue
+        changes = [field for field in _FLUX_CHANGES if spec.get(field)]
+        folder = _find_flux_folder(root, spec.get("path"))
+        if changes and folder is not None:
+            name = manifest.object["metadata"]["name"]
+            build = f"flux build kustomization {name} --dry-run --kustomization-file {manifest.file} --path {folder}"
+            reason = f"{', '.join(changes)} of Flux is not applied to {folder}: use {build} | pbctl … --manifests -"
+            found.append(manifest.trouble(reason, retried=retried))
+    return found
+
+
+def _find_flux_folder(root: Path, path: Any) -> Path | None:
+    """Return the folder in `root` that a Kustomization of Flux names; None if there is none.
+
+    Its path begins at the top of the repository, which is `root` or a folder above it.
+    """
+    parts = Path(path).parts if isinstance(path, str) else ()
+    top = root.resolve()
+    for above in (top, *top.parents):
+        folder = Path(above, *(part for part in parts if part not in {".", "/"}))
+        if ".." not in parts and folder.is_relative_to(top) and os.path.isdir(folder):  # noqa: PTH112 - false for an unusable name
+            return root / folder.relative_to(top)
+    return None
 
 
 def _changes_objects(kustomization: Path, read: Collection[str]) -> bool:
@@ -684,6 +721,9 @@ class ManifestState:
             read = {name: file for name in names if (file := self._read(name, path, first=first)) is not None}
             self._found[path] = list(read)
             files |= read
+            if path.is_dir():
+                parsed = (manifest for file in read.values() for manifest in file.content.manifests)
+                lost += find_flux_changes(path, parsed, retried=self._retried)
         if not first and files == self._files and lost == self._lost:
             return False
         self._files, self._lost = files, lost

@@ -284,6 +284,7 @@ metadata: {name: trial, namespace: infra, annotations: {istio.io/dry-run: "true"
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: public}]
   action: DENY
+  rules: [{}]
 """
 
 

@@ -250,7 +250,7 @@ spec: {selector: {matchLabels: {app: pot}}, action: ALLOW}
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy
 metadata: {name: bots, namespace: shop}
-spec: {selector: {matchLabels: {app: pot}}, action: DENY}
+spec: {selector: {matchLabels: {app: pot}}, action: AUDIT}
 ---
 apiVersion: kuadrant.io/v1
 kind: RateLimitPolicy
@@ -316,9 +316,9 @@ FORKED: list[tuple[dict[str, Any], list[str]]] = [
         },
         [],
     ),
-    ({"effective": [{**POT, "spec": [{"action": "DENY"}, {"action": "ALLOW"}]}]}, []),
-    ({"effective": [{**POT, "spec": [{"action": "DENY"}]}]}, ['/: expected [{"action": "DENY"}], found [{']),
-    ({"effective": [{**POT, "spec": {"action": "AUDIT"}}]}, ['/: expected {"action": "AUDIT"}, found [{']),
+    ({"effective": [{**POT, "spec": [{"action": "AUDIT"}, {"action": "ALLOW"}]}]}, []),
+    ({"effective": [{**POT, "spec": [{"action": "AUDIT"}]}]}, ['/: expected [{"action": "AUDIT"}], found [{']),
+    ({"effective": [{**POT, "spec": {"action": "DENY"}}]}, ['/: expected {"action": "DENY"}, found [{']),
     (
         {"effective": [{**POT, "absent": ["/action"]}]},
         ["/action: expected nothing, found it from AuthorizationPolicy/"],

@@ -4,8 +4,8 @@ An outcome of `expected.yaml` has `says`, its description, and one of the checks
 shortened there, `<Kind>/<name>#<section>`; a policy has its name (`<Kind>/<name>` where two kinds share one).
 
 - `effective: {target, path, policyKind?, sourceNamespace?, spec?, origins?, policies?, overriddenBy?, incomplete?,
-  error?}`: what applies there, for requests from a namespace. A scenario with such an outcome expects no other
-  effective policy anywhere.
+  remarks?, error?}`: what applies there, for requests from a namespace. A scenario with such an outcome expects no
+  other effective policy anywhere.
 - `unreached: <target>` or `{target, sourceNamespace}`: no effective policy applies there, and no unexpected one
   anywhere.
 - `uncounted: {target, policyKind?, links?, policies?}`: what `explain` lists as without effect there, links as
@@ -166,6 +166,8 @@ def _check_effective(case: Case, says: str, expected: dict[str, Any], answers: A
         wanted = {keys[name]: [keys[one] for one in names] for name, names in expected["overriddenBy"].items()}
         assert by == wanted, says
     assert path.get("incomplete", []) == expected.get("incomplete", []), says
+    if "remarks" in expected:
+        assert path.get("remarks", []) == expected["remarks"], says
     if "error" in expected:
         assert path["error"]["code"] == expected["error"], says
     return (source, *place)

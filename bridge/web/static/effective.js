@@ -43,6 +43,7 @@ function block(places, shown) {
     placesPart(places, shown),
     fieldTable(results),
     results.map((one) => [
+      (one.remarks ?? []).map((remark) => h("p", { class: "quiet" }, remark)),
       (one.shadowed ?? []).map(({ path: field, policies, by, field: of }) =>
         h("p", { class: "quiet" }, h("code", {}, nameOf(field)), " of ", list(policies), " is ignored: ", nodeLink(by), " has ", h("code", {}, nameOf(of)))),
       (one.incomplete ?? []).map((reason) => h("p", { class: "refused" }, h("strong", {}, "Incomplete"), `: ${reason}`)),

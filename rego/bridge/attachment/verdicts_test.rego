@@ -59,7 +59,7 @@ test_a_group_that_does_not_fit_is_named if {
 	wrong_group := object.union(testing.ref("HTTPRoute", "cart"), {"group": "networking.k8s.io"})
 	_verdicts(_color([wrong_group]), []) == [[
 		"Invalid",
-		`ColorPolicy cannot target a HTTPRoute (its group is "networking.k8s.io"; did you mean "gateway.networking.k8s.io"?)`,
+		`ColorPolicy cannot target an HTTPRoute (its group is "networking.k8s.io"; did you mean "gateway.networking.k8s.io"?)`,
 	]]
 }
 
@@ -292,7 +292,7 @@ test_a_cluster_scoped_policy_selects_cluster_scoped_objects_alone if {
 	class := object.union(testing.resource(testing.gateway_api, "GatewayClass", "", "paid"), {"metadata": {"labels": {"tier": "front"}}})
 	policy := testing.color("", "warm", 1, [], {"targetSelectors": [_front, object.union(_front, {"kind": "GatewayClass"})]})
 	_verdicts(policy, [class]) == [
-		["Invalid", "spec.targetSelectors[0]: A cluster-scoped policy selects cluster-scoped objects; a HTTPRoute is in a namespace"],
+		["Invalid", "spec.targetSelectors[0]: A cluster-scoped policy selects cluster-scoped objects; an HTTPRoute is in a namespace"],
 		_accepted,
 	]
 	attached := attachment.attached_policies("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass/-/paid") with input as testing.changed([class, policy])

@@ -17,11 +17,22 @@ may_be_marked(policy_kind) if {
 # METADATA
 # description: |
 #   An entry of effective policies as requests meet it (see `as_served`); with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
-#   feature, and with `staged`, if the query asks for the staged policies too and some are on the path.
-marked(entry) := object.union(_complete(entry), {"staged": staged}) if {
+#   feature, with `remarks`, what values of its policies mean in words, and with `staged`, if the query asks for the staged
+#   policies too and some are on the path.
+marked(entry) := object.union(_remarked(entry), {"staged": staged}) if {
 	input.staged
 	staged := [one.policy | some one in entry.policies; policies.is_staged(lookup.get(one.policy))]
 	staged != []
+} else := _remarked(entry)
+
+_remarked(entry) := object.union(_complete(entry), {"remarks": sort(remarks)}) if {
+	kinds.get(keys.type_of(entry.policies[0].policy)).remarks
+	remarks := {remark |
+		some one in entry.policies
+		object.get(one, "outcome", "") != "Overridden"
+		some remark in policies.remarks(lookup.get(one.policy), false)
+	}
+	count(remarks) > 0
 } else := _complete(entry)
 
 _complete(entry) := object.union(as_served(entry), {"incomplete": reasons}) if {
@@ -42,6 +53,7 @@ _use_of(feature, key) := sprintf("%s: %s", [keys.describe(key), feature.message]
 	obj := lookup.get(key)
 	_uses(obj, split(feature.path, "/*"), feature)
 	object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
+	object.get(obj, leaves.segments(object.get(feature, "without", "/-")), null) == null
 }
 
 # METADATA

@@ -34,6 +34,44 @@ test_a_feature_may_be_one_at_routes_of_some_kinds_only if {
 	_why([object.union(feature, {"routeKinds": ["TCPRoute"]})]) == []
 }
 
+test_a_feature_may_be_one_without_another_field_only if {
+	feature := {"path": "/spec/theme", "message": "it depends"}
+	_why([object.union(feature, {"without": "/spec/shade"})]) == ["ColorPolicy/infra/dark: it depends"]
+	_why([object.union(feature, {"without": "/spec/rules"})]) == []
+}
+
+_remarked(remarks) := {"changes": {"upsert": [described |
+	some obj in array.concat(testing.world, [_dark])
+	described := object.union(obj, {"spec": {"remarks": remarks | obj.metadata.name == "colorpolicy"; obj.kind == "PolicyKind"}})
+]}}
+
+_remarks(when) := [one | some entry in entries; some one in entry.remarks] if {
+	entries := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as _remarked([{"when": when, "message": "is dark"}])
+}
+
+test_an_effective_policy_has_remarks_about_the_values_of_its_policies if {
+	every when in [
+		[{"path": "/spec/theme"}],
+		[{"path": "/spec/theme", "values": ["dark", "black"]}],
+		[{"path": "/spec/theme", "except": ["light"]}],
+		[{"path": "/spec/shade", "values": [1], "default": 1}],
+	] {
+		_remarks(when) == ["ColorPolicy/infra/dark is dark"]
+	}
+	every when in [
+		[{"path": "/spec/shade"}],
+		[{"path": "/spec/theme", "values": ["light"]}],
+		[{"path": "/spec/theme"}, {"path": "/spec/theme", "except": ["dark"]}],
+	] {
+		_remarks(when) == []
+	}
+}
+
+test_a_remark_may_make_a_policy_invalid if {
+	remark := {"when": [{"path": "/spec/theme"}], "invalid": true, "message": "is refused"}
+	[[one.reason, one.message] | some one in problems.of("example.com/ColorPolicy/infra/dark")] == [["Invalid", "ColorPolicy/infra/dark is refused"]] with input as _remarked([remark])
+}
+
 test_an_explanation_is_marked_as_incomplete_too if {
 	entries := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as _world([{"path": "/spec/theme", "message": "it has a theme"}])
 	[entry.incomplete | some entry in entries] == [["ColorPolicy/infra/dark: it has a theme"]]

@@ -93,6 +93,12 @@ _refused_backends(route_key) := {link |
 	some link in rejected_backends(route_key, backend)
 }
 
+# A parentRef of a route names another route, which Gateway API leaves to implementations.
+names_route(link) if {
+	link.reason == "NoMatchingParent"
+	levels.of(link.parent) == "Route"
+}
+
 _rejection_message(link) := message if {
 	message := _listener_message(link)
 } else := sprintf("you can't read %s", [keys.describe(named)]) if {
@@ -101,6 +107,8 @@ _rejection_message(link) := message if {
 } else := sprintf("%s has no port %s", [keys.describe(keys.object_of(link.child)), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"
 	is_port(link.child)
+} else := sprintf("%s is a route. kgateway delegates requests from route to route, and the bridge does not follow that", [keys.describe(link.parent)]) if {
+	names_route(link)
 } else := strings.replace_n(words, text) if {
 	text := _messages[link.reason]
 	words := {word: _word(word, link.parent, link.child) | some word in regex.find_n(`{[^}]*}`, text, -1)}

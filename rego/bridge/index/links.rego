@@ -188,7 +188,7 @@ link_fields := null if {
 	"/spec/rules/*/backendRefs/*/filters/*/requestMirror/backendRef", "/spec/rules/*/backendRefs/*/filters/*/type",
 	"/spec/rules/*/filters/*/externalAuth/backendRef",
 	"/spec/rules/*/filters/*/requestMirror/backendRef", "/spec/rules/*/filters/*/type",
-	{"with": "/spec/targetRef"}, {"with": "/spec/targetRefs"}, {"with": "/spec/targetSelectors"},
+	{"with": "/spec/targetRef"}, {"with": "/spec/targetRefs"}, {"with": "/spec/targetSelectors"}, {"with": "/spec/targetReference"},
 ]
 
 # The objects of which the links are the same except for texts. Two objects of one of `types` that are equal in the

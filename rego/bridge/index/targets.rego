@@ -3,7 +3,7 @@ package bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 
-# The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef (semantics T1). `key` is
+# The target refs of a policy object in order: spec.targetRefs, or the singular spec.targetRef or spec.targetReference (semantics T1). `key` is
 # the declared target as written, `class` the historic className, if the ref has one. Refs that cannot name any object
 # are omitted; `ref_flaw` gives the reason.
 target_refs(policy) := [ref |
@@ -39,7 +39,14 @@ _written_refs(policy) := policy.spec.targetRefs if {
 	count(policy.spec.targetRefs) > 0
 } else := [policy.spec.targetRef] if {
 	policy.spec.targetRef != null
+} else := [_with_kind(policy.spec.targetReference)] if {
+	policy.spec.targetReference != null
 }
+
+# The AWS Load Balancer Controller's form: a Service, unless it names another kind.
+_with_kind(raw) := object.union({"group": "", "kind": "Service"}, raw) if {
+	is_object(raw)
+} else := raw
 
 _by_section(raw) := [object.union(object.remove(raw, ["sectionNames"]), {"sectionName": name}) | some name in raw.sectionNames] if {
 	is_array(raw.sectionNames)
@@ -210,7 +217,7 @@ _names_others(obj) if obj.spec.targetSelectors
 # The fields of a spec that name targets. Most objects have none of them, and are not read further.
 target_fields := array.concat(ref_fields, selector_fields)
 
-ref_fields := ["targetRefs", "targetRef"]
+ref_fields := ["targetRefs", "targetRef", "targetReference"]
 
 selector_fields := ["targetSelectors"]
 

@@ -279,7 +279,9 @@ spec_schema(type) := object.get(crds[type].schema, ["properties", "spec", "prope
 # The schema of one target ref; targetRefs takes precedence over the singular targetRef, as in policies (semantics T1).
 _ref(type) := spec_schema(type).targetRefs.items if {
 	true
-} else := spec_schema(type).targetRef
+} else := spec_schema(type).targetRef if {
+	true
+} else := spec_schema(type).targetReference
 
 # Target kinds are known only if the schema lists them with unambiguous groups.
 _listed_targets(type) := targets if {

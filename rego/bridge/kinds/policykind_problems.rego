@@ -96,9 +96,9 @@ problems(spec) := array.flatten([
 # Gateway API, GatewayController. Its domain is part of condition types, whose form the API server validates.
 _controller_name := `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/[A-Za-z0-9/._~%!$&'()*+,;=:-]+$`
 
-_out_of_reach(spec) := sprintf("effectiveTarget: %q is above every kind of targets: a policy on a %s (targets[0]) reaches no %s", [
+_out_of_reach(spec) := sprintf("effectiveTarget: %q is above every kind of targets: a policy on %s (targets[0]) reaches no %s", [
 	spec.effectiveTarget,
-	spec.targets[0].kind,
+	keys.with_article(spec.targets[0].kind),
 	spec.effectiveTarget,
 ]) if {
 	_ranks[spec.effectiveTarget]

@@ -102,7 +102,7 @@ _gateway_api_target(kind) := {"group": "gateway.networking.k8s.io", "kind": kind
 test_policies_cannot_act_above_all_their_targets if {
 	_with({"effectiveTarget": "Gateway", "targets": [_gateway_api_target("HTTPRoute")]}) == [concat("", [
 		`effectiveTarget: "Gateway" is above every kind of targets: `,
-		"a policy on a HTTPRoute (targets[0]) reaches no Gateway",
+		"a policy on an HTTPRoute (targets[0]) reaches no Gateway",
 	])]
 	count(_with({"effectiveTarget": "Listener", "targets": [{"kind": "Service"}]})) == 1
 	every fields in [

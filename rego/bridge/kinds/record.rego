@@ -23,6 +23,7 @@ normal_form(type, spec) := object.union_n([
 	{"order": order | order := _order_keys(spec.order)},
 	{"weight": {"segments": leaves.segments(spec.weight.path)} | spec.weight},
 	{"quantities": entries | entries := _quantity_entries(spec.quantities)},
+	{"remarks": entries | entries := _remark_entries(spec.remarks)},
 	{"actsOn": types | types := _acts_on(spec); count(types) > 0},
 ])
 
@@ -95,10 +96,10 @@ traits(policy_kind) := get(policy_kind).traits
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
 # field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
-# its policies to their targets (T10), `named`: its policies name their targets, `withheld`: fields of a policy may keep it without effect (T9); `objects`, `sections`:
+# its policies to their targets (T10), `named`: each of its policies names its targets, `withheld`: fields of a policy may keep it without effect (T9); `objects`, `sections`:
 # the types whose objects, or all of whose sections, are its effective targets; `parts`: a policy may have a wrapper of
 # each direction; `doubtful`: answers may be incomplete; `marked`: for this reason, or because a route's rule may
-# have the fields of its policies, what is in effect may differ from the merge.
+# have the fields of its policies, or its policies have remarks, what is in effect may differ from the merge.
 traits_of(kind) := {
 	"joins": _joins(kind),
 	"direct": direct,
@@ -111,10 +112,10 @@ traits_of(kind) := {
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
 	"bound": "boundBy" in object.keys(kind),
-	"named": count(object.filter(kind, ["selectors", "boundBy"])) == 0,
+	"named": object.filter(kind, ["selectors", "boundBy", "optionalRefs"]) in [{}, {"optionalRefs": false}],
 	"withheld": count(object.filter(kind, ["staged", "copies"])) > 0,
 	"doubtful": doubtful,
-	"marked": {doubtful, "shadowedBy" in object.keys(kind)} != {false},
+	"marked": {doubtful, count(object.filter(kind, ["shadowedBy", "remarks"])) > 0} != {false},
 	"parts": [true | some place in kind.places; place.partners != {}] != [],
 	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
 	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
@@ -244,7 +245,7 @@ _direction(entry) := regex.find_n(`(Defaults|Overrides)$`, entry.strategy, 1)[0]
 
 # The fields of a spec at an entry's path that are refs, the strategy, or declared as not proper.
 _never_proper(entry) := array.concat(
-	array.concat(["targetRefs", "targetRef", "targetSelectors"], object.get(entry, "without", [])),
+	array.concat(["targetRefs", "targetRef", "targetSelectors", "targetReference"], object.get(entry, "without", [])),
 	[field | some field in _strategy_field(entry); count(_strategy_field(entry)) == 1],
 )
 
@@ -480,6 +481,14 @@ quantity_at(policy_kind, pointer) := [object.remove(entry, ["segments"]) |
 ][0] if {
 	true
 } else := {}
+
+_remark_entries(entries) := [{
+	"message": entry.message,
+	"invalid": object.get(entry, "invalid", false),
+	"when": [object.union({"segments": leaves.segments(one.path)}, object.filter(one, ["values", "except", "default"])) | some one in entry.when],
+} |
+	some entry in entries
+]
 
 _quantity_entries(entries) := [object.union({"segments": leaves.segments(entry.path)}, object.filter(entry, ["type", "zero"])) |
 	some entry in entries

@@ -87,7 +87,7 @@ _wrapped := [
 	{"path": "/spec", "strategyPath": "/spec/merge/type", "without": ["note"]},
 ]
 
-_refs := ["targetRefs", "targetRef", "targetSelectors"]
+_refs := ["targetRefs", "targetRef", "targetSelectors", "targetReference"]
 
 # F6
 test_a_wrapper_excludes_the_other_and_all_that_is_no_ref_or_strategy_beside_it if {

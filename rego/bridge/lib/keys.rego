@@ -92,6 +92,11 @@ describe(node) := sprintf("%s/%s of a group core", [parse(node).kind, short(node
 	parts := parse(node)
 }
 
+# A kind with its article in messages: an HTTPRoute, a UDPRoute.
+with_article(kind) := sprintf("an %s", [kind]) if {
+	regex.match(`^([AEIO]|HTTP)`, kind)
+} else := sprintf("a %s", [kind])
+
 # A node is a mesh frontend: a Service, or another possible backend, as the parent of a route. It is a different
 # node than the same object as a backend (semantics K4).
 is_frontend(node) if endswith(node, "@frontend")

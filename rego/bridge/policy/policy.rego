@@ -108,7 +108,33 @@ _spec_facts(type, obj, spec_facts) := object.union_n([
 
 _invalidity(obj, spec_facts) := spec_facts.error if {
 	true
-} else := _stanza_problem(obj)
+} else := _stanza_problem(obj) if {
+	true
+} else := sort(remarks(obj, true))[0]
+
+# METADATA
+# description: |
+#   What the values of a policy mean, as messages by the kind's `remarks`: those that make it Invalid, or the others.
+remarks(obj, invalid) := {message |
+	some entry in kinds.get(keys.type(obj.apiVersion, obj.kind)).remarks
+	entry.invalid == invalid
+	every one in entry.when {
+		_has_value(obj, one)
+	}
+	message := sprintf("%s %s", [keys.describe(keys.of(obj)), entry.message])
+}
+
+_has_value(obj, one) if {
+	value := _value_or_default(obj, one)
+	value in object.get(one, "values", [value])
+	not value in object.get(one, "except", [])
+}
+
+# As in the API server, a null counts as not set. Undefined without a value.
+_value_or_default(obj, one) := value if {
+	value := object.get(obj, one.segments, null)
+	value != null
+} else := one["default"]
 
 # A policy that is not being deleted, of a kind whose policies do not conflict at a target.
 _may_be_near(type, obj) if {
@@ -256,7 +282,9 @@ refs_with_places(policy_key) := [{"place": place, "raw": raw} |
 _ref_place(obj, number) := sprintf("spec.targetRefs[%d]", [number]) if {
 	is_array(obj.spec.targetRefs)
 	count(obj.spec.targetRefs) > 0
-} else := "spec.targetRef"
+} else := "spec.targetRef" if {
+	obj.spec.targetRef != null
+} else := "spec.targetReference"
 
 # The strategy of a policy at a place of its spec, `{strategy}`, with `rules` if its value at strategyPath has its own
 # merge rules, which

@@ -53,7 +53,7 @@ ref_problem(policy_key, ref) := message if {
 } else := sprintf("%s can only target the %s %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind, concat(" and ", names)]) if {
 	names := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "names")
 	not keys.parse(ref.object).name in names
-} else := sprintf("%s cannot target a section of a %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind]) if {
+} else := sprintf("%s cannot target a section of %s", [keys.parse(policy_key).kind, keys.with_article(keys.parse(ref.object).kind)]) if {
 	ref.section != ""
 	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)
 } else := sprintf("%q is not a valid sectionName: give the rule a name, and use that name", [ref.section]) if {
@@ -62,9 +62,9 @@ ref_problem(policy_key, ref) := message if {
 	not _in_own_namespace(policy_key, ref.object)
 }
 
-_kind_problem(policy_kind, type) := sprintf("%s cannot target a %s%s", [
+_kind_problem(policy_kind, type) := sprintf("%s cannot target %s%s", [
 	split(policy_kind, "/")[1],
-	split(type, "/")[1],
+	keys.with_article(split(type, "/")[1]),
 	group_hint(policy_kind, type),
 ]) if not kinds.may_target(policy_kind, type)
 
@@ -84,12 +84,13 @@ _in_own_namespace(policy_key, object_key) if {
 
 # Only cluster-scoped policies may target cluster-scoped objects, except a policy's own Namespace; a cluster-scoped
 # policy has no default namespace for targets (semantics T3).
-_namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [keys.describe(ref.key)]) if {
+_namespace_problem(policy_key, ref, own, target) := message if {
 	target.namespace == "-"
 	own != "-"
 	not ref.anywhere
 	not kinds.is_root_namespace(keys.type_of(policy_key), own)
 	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
+	message := _scope_message(kinds.of_policy(policy_key), keys.describe(ref.key))
 } else := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, keys.describe(ref.key)]) if {
 	not target.namespace in {"-", own}
 	own != "-"
@@ -102,14 +103,18 @@ _namespace_problem(policy_key, ref, own, target) := sprintf("A policy in a names
 	not kinds.cluster_scoped(target.type)
 }
 
+_scope_message(kind, name) := sprintf("Only policies in the root namespace %s can target %s, which is cluster-scoped", [kind.rootNamespace, name]) if {
+	true
+} else := sprintf("A policy in a namespace cannot target %s, which is cluster-scoped", [name])
+
 # Why a selector of a policy cannot select anything (semantics T2, T3).
 selector_problem(policy_key, selector) := message if {
 	message := _kind_problem(keys.type_of(policy_key), selector.type)
-} else := sprintf("A policy in a namespace selects there; a %s is cluster-scoped", [split(selector.type, "/")[1]]) if {
+} else := sprintf("A policy in a namespace selects there; %s is cluster-scoped", [keys.with_article(split(selector.type, "/")[1])]) if {
 	selector.namespace != any_namespace
 	keys.parse(policy_key).namespace != "-"
 	kinds.cluster_scoped(selector.type)
-} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; a %s is in a namespace", [split(selector.type, "/")[1]]) if {
+} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; %s is in a namespace", [keys.with_article(split(selector.type, "/")[1])]) if {
 	selector.namespace == "-"
 	levels.by_type[selector.type]
 	not kinds.cluster_scoped(selector.type)

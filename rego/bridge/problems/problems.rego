@@ -6,6 +6,7 @@ package bridge.problems
 import data.bridge.attachment
 import data.bridge.constraints
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.levels
@@ -18,7 +19,7 @@ import data.bridge.status as reporting
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, an
 # invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
-of(key) := union({_of_policy(key), _links(key), _kinds(key), _constraint(key)}) if {
+of(key) := union({_of_policy(key), _links(key), _shared_hostnames(key), _kinds(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -115,6 +116,8 @@ _is_of_platform(link) if {
 _weight_of(link) := {"enforcementAction": "warn"} if {
 	_names_class(link)
 	not likeness.nearest(keys.parse(link.parent).name, _classes)
+} else := {"enforcementAction": "warn"} if {
+	hierarchy.names_route(link)
 } else := {}
 
 _names_class(link) if {
@@ -126,6 +129,33 @@ _classes := object.keys(lookup.objects_in("gateway.networking.k8s.io/GatewayClas
 
 _other(link, key) := link.child if link.parent == key
 _other(link, key) := link.parent if link.parent != key
+
+# A GRPCRoute and an HTTPRoute that have a hostname in common at a listener: up to Gateway API 1.6 an implementation accepts
+# the older one alone (GRPCRouteSpec.hostnames), and those that are known accept both.
+_shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", message), {"enforcementAction": "warn"}) |
+	some node in hierarchy.parents(key)
+	not keys.is_frontend(node)
+	hierarchy.implementation(_gateway_of(keys.parse(node).object)).name == "Gateway API"
+	some name in array.concat(hostnames, ["*" | hostnames == []])
+	some other in index.routes_with_hostname(keys.parse(node).object, name)
+	keys.type_of(other) == "gateway.networking.k8s.io/HTTPRoute"
+	node in hierarchy.parents(other)
+	[_, _, older] := min({[lookup.age(one), keys.alphabetical(one), one] | some one in [key, other]})
+	message := sprintf("%s and %s have %s in common at %s. Implementations of Gateway API up to 1.6 accept only the older route, %s", [
+		keys.describe(key),
+		keys.describe(other),
+		{true: "all hostnames", false: sprintf("hostname %s", [name])}[name == "*"],
+		keys.describe(node),
+		keys.describe(older),
+	])
+} if {
+	keys.type_of(key) == "gateway.networking.k8s.io/GRPCRoute"
+	hostnames := index.facts(key).hostnames
+} else := set()
+
+_gateway_of(object_key) := object_key if {
+	levels.of(object_key) == "Gateway"
+} else := hierarchy.taking_gateway(object_key)
 
 # A policy in a version that its CRD does not serve, or that has other fields than the one that is read (semantics K7).
 _version(key) := {_problem(key, key, found.reason, found.message) |

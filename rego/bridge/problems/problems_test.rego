@@ -108,3 +108,41 @@ test_a_class_that_a_platform_installs_is_no_problem_of_manifests if {
 	_problems_of_gateway([_gateway("edge", "gke-l7-rilb"), class]) == ["warn"]
 	_problems_of_gateway([_gateway("edge", "interal"), class]) == ["deny"]
 }
+
+test_a_parent_ref_to_a_route_is_a_warning if {
+	below := testing.route("below", [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "cart"}], [])
+	found := {[problem.reason, problem.message, problem.enforcementAction] | some problem in problems.of("gateway.networking.k8s.io/HTTPRoute/shop/below")} with input as testing.changed([below])
+	found == {["NoMatchingParent", "HTTPRoute/shop/cart is a route. kgateway delegates requests from route to route, and the bridge does not follow that", "warn"]}
+}
+
+_calls(hostnames, created) := {
+	"apiVersion": "gateway.networking.k8s.io/v1",
+	"kind": "GRPCRoute",
+	"metadata": {"name": "calls", "namespace": "shop", "creationTimestamp": created},
+	"spec": {"hostnames": hostnames, "parentRefs": [{"name": "quay", "namespace": "infra"}], "rules": [{"name": "r"}]},
+}
+
+_shared(call, controller) := {problem.message | some problem in found; problem.reason == "SharedHostname"; problem.enforcementAction == "warn"} if {
+	web := object.union(testing.route("web", [{"name": "quay", "namespace": "infra"}], [{"name": "r"}]), {
+		"metadata": {"creationTimestamp": "2026-01-01T00:00:05Z"},
+		"spec": {"hostnames": ["A.test"]},
+	})
+	class := {
+		"apiVersion": "gateway.networking.k8s.io/v1",
+		"kind": "GatewayClass",
+		"metadata": {"name": "own"},
+		"spec": {"controllerName": controller},
+	}
+	quay := object.union(testing.gateway("quay", [testing.listener("http", 80)]), {"spec": {"gatewayClassName": "own"}})
+	found := problems.of("gateway.networking.k8s.io/GRPCRoute/shop/calls") with input as testing.changed([call, web, class, quay])
+}
+
+test_a_grpcroute_that_shares_a_hostname_with_an_httproute_is_a_warning if {
+	some message in _shared(_calls(["b.test", "a.test"], "2026-01-01T00:00:01Z"), "example.com/x")
+	contains(message, "have hostname a.test in common")
+	endswith(message, "accept only the older route, GRPCRoute/shop/calls")
+	some other in _shared(_calls(["a.test"], "2026-01-01T00:00:09Z"), "example.com/x")
+	endswith(other, "accept only the older route, HTTPRoute/shop/web")
+	_shared(_calls(["b.test"], "2026-01-01T00:00:01Z"), "example.com/x") == set()
+	_shared(_calls(["a.test"], "2026-01-01T00:00:01Z"), "istio.io/gateway-controller") == set()
+}

@@ -99,3 +99,20 @@ test_calls_of_envoy_gateway_are_ordered_by_their_paths if {
 	[rank[0] | some rank in order] == [0, 1, 1, 2, 2, 2]
 	[[rank[1], rank[2][0]] | some rank in order] == [[-4, 0], [-4, 0], [-25, 0], [-2, 0], [0, -1], [0, 0]]
 }
+
+# Istio: createGRPCURIMatch and sortHTTPRoutes in pilot/pkg/config/kube/gateway/conversion.go.
+test_calls_of_istio_are_ordered_by_exact_calls_services_and_patterns if {
+	order := [request._match_order("Istio", "gateway.networking.k8s.io/GRPCRoute", conditions)[1] |
+		some match in [
+			{"method": {"service": "s", "method": "m"}},
+			{"method": {"service": "s"}, "headers": [{"name": "x", "value": "1"}]},
+			{"method": {"service": "s"}},
+			{"method": {"service": "s", "method": "m", "type": "RegularExpression"}},
+			{"method": {"service": "s", "type": "RegularExpression"}},
+			{"method": {"method": "m"}},
+			{},
+		]
+		conditions := request.conditions_of("gateway.networking.k8s.io/GRPCRoute", match)
+	] with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"x": "1"}}
+	order == [[0, -4, 0], [1, -3, -1], [1, -3, 0], [2, -4, 0], [2, -5, 0], [2, -8, 0], [3, 0, 0]]
+}

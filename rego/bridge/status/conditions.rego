@@ -152,6 +152,9 @@ _overall(outcomes) := "NoScope" if {
 # is the set of conditions of the message.
 outcome_message(policy_key, _, []) := policies.refusal(policy_key).message if {
 	not attachment.takes_part(policy_key)
+} else := sprintf("Policy has no effective target: it selects no %s%s", [concat(" or ", names), _where_it_selects(policy_key)]) if {
+	policies.selects_by_fields(policy_key)
+	names := {split(type, "/")[1] | some selector in kinds.of_policy(policy_key).selectors; some type in selector.types}
 } else := sprintf("Policy has no effective target: %s%s", [absence, _limit(policy_key)]) if {
 	# Independent of objects beyond the limit: a change of them changes no scope, so it recomputes no status. A Direct
 	# policy acts at its targets, but at none that is not accepted or that other controllers serve.
@@ -165,6 +168,12 @@ outcome_message(policy_key, set, tallies) := join_sentences(array.concat(by_targ
 	tallies != []
 	by_target := _by_target(policy_key, set, tallies)
 }
+
+_where_it_selects(policy_key) := sprintf(" in namespace %s. Only policies in the root namespace %s act in other namespaces", [own, root]) if {
+	own := keys.namespace(policy_key)
+	root := kinds.of_policy(policy_key).rootNamespace
+	own != root
+} else := ""
 
 # The maximum number of explanations of a message; further ones are only counted.
 _group_bound := 8

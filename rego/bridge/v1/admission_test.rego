@@ -50,7 +50,7 @@ test_an_invalid_policy_of_a_kind_that_is_observed_is_warned_of if {
 	wrong := object.union(testing.color("shop", "wrong", 1, _cart_ref, {}), {"kind": "PlainPolicy"})
 	_admission_in([plain], _asks("CREATE", wrong)) == {
 		"denied": [],
-		"warnings": ["PlainPolicy/shop/wrong is Invalid: PlainPolicy cannot target a HTTPRoute"],
+		"warnings": ["PlainPolicy/shop/wrong is Invalid: PlainPolicy cannot target an HTTPRoute"],
 	}
 }
 

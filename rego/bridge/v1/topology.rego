@@ -52,7 +52,7 @@ picture := problem if {
 # entrypoint: true
 types := problem if {
 	problem := queries.input_problem
-} else := {type: {"names": sort(object.get(_crd_names, type, set())), "policy": type in kinds.names} |
+} else := {type: {"names": sort(object.get(_crd_names, type, set()) | {name | some name in kinds.get(type).shortNames}), "policy": type in kinds.names} |
 	some type in ((lookup.types | object.keys(_crd_names)) | kinds.in_use)
 }
 

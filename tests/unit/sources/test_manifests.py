@@ -120,6 +120,41 @@ def test_kustomization_that_changes_objects_is_reported(tmp_path: Path, text: st
     assert [f"kubectl kustomize {root} |" in problem.message for problem in source.problems] == [True] * reported
 
 
+@pytest.mark.parametrize(
+    ("spec", "reported"),
+    [
+        ("{path: ./teams/web, targetNamespace: web}", "targetNamespace of Flux is not applied to {root}/web: use"),
+        (
+            "{path: teams/web, patches: [{}], namePrefix: x}",
+            "namePrefix, patches of Flux is not applied to {root}/web: use",
+        ),
+        ("{path: ./teams, targetNamespace: web}", "targetNamespace of Flux is not applied to {root}: use"),
+        ("{path: ./teams/web}", None),
+        ("{path: ./elsewhere, targetNamespace: web}", None),
+        ("{path: ../teams/web, targetNamespace: web}", None),
+        (f"{{path: ./{'x' * 5000}, targetNamespace: web}}", None),
+        ('{path: "\\0", targetNamespace: web}', None),
+        ("[]", None),
+    ],
+)
+def test_kustomization_of_flux_that_changes_a_folder_that_is_read_is_reported(
+    tmp_path: Path, spec: str, reported: str | None
+) -> None:
+    root = tmp_path / "teams"
+    (root / "web").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web, namespace: flux}\n"
+    (root / "web.yaml").write_text(f"{flux}spec: {spec}\n")
+    (root / "web/a.yaml").write_text(config("a"))
+    source = ManifestSource([root], follow=False)
+    assert [obj["metadata"]["name"] for obj in source.load()] == ["a", "web"]
+    assert len(source.problems) == (reported is not None)
+    for problem in source.problems:
+        assert reported is not None
+        assert problem.message.startswith(f"document 1: {reported.format(root=root)}")
+        assert "flux build kustomization web --dry-run --kustomization-file" in problem.message
+
+
 def test_a_named_file_is_read_whatever_its_suffix_and_only_once(tmp_path: Path) -> None:
     file = tmp_path / "x.txt"
     file.write_text(config("a"))

@@ -1,0 +1,53 @@
+"""What each preset must have besides its description: a scenario, documentation, and the short names of its CRD."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.files import rego_root
+from hack.tools.crds import VENDORS, crds_of
+
+ROOT = Path(__file__).parents[2]
+PAGES = ROOT / "docs/reference/presets"
+PRESETS = {
+    f"{spec['group']}/{spec['kind']}": spec
+    for file in sorted((rego_root() / "bridge/kinds/presets").glob("*.yaml"))
+    for spec in [yaml.safe_load(file.read_text())["spec"]]
+}
+API_VERSION = re.compile(r"^apiVersion: (\S+)/\S+\nkind: (\S+)$", re.MULTILINE)
+
+
+def _kinds_of_scenarios() -> set[str]:
+    files = (ROOT / "tests/scenarios").glob("*/objects.yaml")
+    return {f"{group}/{kind}" for file in files for group, kind in API_VERSION.findall(file.read_text())}
+
+
+def test_every_preset_has_a_scenario() -> None:
+    assert PRESETS.keys() - _kinds_of_scenarios() == set()
+
+
+@pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS.keys())
+def test_every_preset_is_in_the_tables_of_the_documentation(preset: dict[str, Any]) -> None:
+    rows = [line for line in (ROOT / "docs/reference/presets.md").read_text().splitlines() if line.startswith("|")]
+    assert any(re.search(rf"\b{preset['kind']}\b", row) for row in rows)
+    pages = [page.read_text() for page in PAGES.glob("*.md") if preset["group"] in page.read_text()]
+    shipped = preset["group"].startswith("gateway.networking.")
+    assert shipped or any(re.search(rf"\b{preset['kind']}\b", page) for page in pages)
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
+def test_every_page_names_its_judge_and_the_number_of_cases(page: Path) -> None:
+    assert re.search(r"^## What this is based on\n\n(?:.+\n)*?.*\b\d[\d,]* cases\b", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.long
+def test_presets_have_the_short_names_of_their_crds() -> None:
+    crds = {kind: crd for vendor in VENDORS for kind, crd in crds_of(vendor).items()}
+    shared = PRESETS.keys() & crds.keys()
+    assert shared
+    assert {kind: PRESETS[kind].get("shortNames", []) for kind in shared} == {
+        kind: crds[kind]["spec"]["names"].get("shortNames", []) for kind in shared
+    }
