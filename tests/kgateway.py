@@ -32,6 +32,6 @@ spec:
   timeouts: {{request: 2s}}
 """
 WHY = (
-    "Gateway/harbor/quay: its priority changes by kgateway's documentation, and not by the code of 2.4, "
-    "how its policies merge with those of routes"
+    "Gateway/harbor/quay: by kgateway's documentation its annotation changes how its policies merge with those of "
+    "routes, and the code of 2.4 does not read it there"
 )

@@ -147,4 +147,4 @@ def test_authentication_of_a_gateway_is_not_known_at_a_tcp_route(bridge: Run, tm
         world = _write(tmp_path, "gateway.envoyproxy.io/gatewayclass-controller", gateway, route, lock, required)
         found = _messages(bridge, world)
         assert len(found) == messages
-        assert all("of a TCPRoute Envoy Gateway only obeys authorization, not jwt" in message for message in found)
+        assert all("Envoy Gateway ignores jwt at a TCPRoute" in message for message in found)
