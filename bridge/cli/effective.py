@@ -110,4 +110,5 @@ def _effective(at_path: Entry, *, wide: bool) -> Lines:
     staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
     shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
     incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
-    return Lines.joined([spec, *map(Lines, [*at_path.get("remarks", ()), *shadowed, *staged, *incomplete, *detached])], "; ")
+    notes = [*at_path.get("remarks", ()), *shadowed, *staged, *incomplete, *detached]
+    return Lines.joined([spec, *map(Lines, notes)], "; ")

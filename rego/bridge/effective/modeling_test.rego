@@ -155,6 +155,6 @@ test_a_feature_can_be_of_the_parameters_of_a_class if {
 		[obj | some obj in _world([feature]).changes.upsert; obj.kind != "GatewayClass"],
 		array.concat(named, [proxy]),
 	)}}
-	effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) == ["Proxy infra/shared: it merges Gateways"] with input as world
+	effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) == ["Proxy/infra/shared: it merges Gateways"] with input as world
 	not effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) with input as _world([feature])
 }
