@@ -61,7 +61,7 @@ test_slice_is_everything_for_other_targets_and_for_policies_that_are_reported if
 }
 
 test_only_routes_and_policies_that_name_routes_are_withheld if {
-	v1.withheld.refs == ["targetRefs", "targetRef"]
+	v1.withheld.refs == ["targetRefs", "targetRef", "targetReference"]
 	v1.withheld.selectors == ["targetSelectors"]
 	"gateway.networking.k8s.io/HTTPRoute" in v1.withheld.types
 	not "gateway.networking.k8s.io/Gateway" in v1.withheld.types
