@@ -52,7 +52,7 @@ async def main() -> None:
             load = Load(20)
             await create_load(plane, api, load)
             await create(api, [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}}])
-            options = ["--kubeconfig", str(plane.kubeconfig)]
+            options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
             async with BridgeProcess(folder, options, program=_Traced()) as bridge:
                 await until_all_observed(api, ROUTES)
                 await asyncio.sleep(SETTLING)

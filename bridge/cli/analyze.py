@@ -152,7 +152,7 @@ def _downloaded(files: Sequence[str]) -> Iterator[tuple[tuple[str, ...], Callabl
     Raises ManifestError for a URL that cannot be read.
     """
     from bridge.queries.analysis import download
-    from bridge.sources.urls import is_url
+    from bridge.sources.downloads import is_url
 
     with TemporaryDirectory() as folder:
         names: dict[str, str] = {}

@@ -73,7 +73,7 @@ def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | No
 def _read(url: str, folder: Path | None, ca_file: Path | None) -> dict[str, Any]:
     from bridge.files import read_text
     from bridge.opa.credentials import TOKEN, checked_token, default_folder
-    from bridge.sources.urls import UrlError, is_url, read_url
+    from bridge.sources.downloads import UrlError, is_url, read_url
 
     if not is_url(url):
         raise CommandError(f"--bridge-url {url}: write https://HOST:PORT")

@@ -17,7 +17,7 @@ from bridge.cli.source import SOURCE
 from bridge.cli.table import Block, Table, filled, print_tables
 from bridge.model.keys import field_name, parse_key
 from bridge.queries.names import CommandError, first_of, short_key
-from bridge.sources.urls import UrlError, is_url, opened_url
+from bridge.sources.downloads import UrlError, is_url, opened_url
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine

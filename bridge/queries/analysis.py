@@ -31,9 +31,9 @@ from bridge.queries.asking import (
 from bridge.queries.judged_change import audited_before_and_after, objects_concerned
 from bridge.queries.names import exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
+from bridge.sources.downloads import UrlError, is_url, read_url
 from bridge.sources.manifests import ManifestError, ManifestSource
 from bridge.sources.pruning import prune
-from bridge.sources.urls import UrlError, is_url, read_url
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine

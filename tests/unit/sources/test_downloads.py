@@ -6,8 +6,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from bridge.sources import urls
-from bridge.sources.urls import UrlError, read_url
+from bridge.sources import downloads
+from bridge.sources.downloads import UrlError, read_url
 
 
 class _Pages(BaseHTTPRequestHandler):
@@ -63,6 +63,6 @@ def test_content_that_ends_early_is_an_error(server: str) -> None:
 
 
 def test_content_above_the_bound_is_an_error(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(urls, "MOST_BYTES", 3)
+    monkeypatch.setattr(downloads, "MOST_BYTES", 3)
     with pytest.raises(UrlError, match="larger than"):
         read_url(f"{server}/page")
