@@ -42,7 +42,7 @@ STATES = ("active", "last-good-version", "refused", "lost", "pending")
 
 
 _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long
-_LATE_CHECKS = 120.0  # seconds that a start waits for modules whose check takes long
+_LATE_CHECKS = 180.0  # seconds that a start waits for modules whose check takes long: four attempts
 
 
 class SubmissionReceiver(Protocol):

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.eventually import eventually
 from tests.ports import free_address
 
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "move-from-kube-mgmt.md"
 POLICY = """apiVersion: v1
 kind: ConfigMap
 metadata: {name: team, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
@@ -76,6 +78,36 @@ async def test_readiness_names_the_cause_that_keeps_policies_waiting(bridge_of_a
             return str(error.read(), "utf-8")
 
     await eventually(lambda: asyncio.to_thread(read_readiness), lambda text: "storage.disk" in text)
+
+
+def test_opa_of_the_guide_from_kube_mgmt_takes_the_bridges_modules(
+    bridge: Run, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The configuration has the secrets of the machine on which an admin printed it; the Pod has its own."""
+    [text] = re.findall(r"    ```yaml\n(    spec:\n.*?)    ```\n", GUIDE.read_text(), re.DOTALL)
+    pod = yaml.safe_load(text)["spec"]
+    opa, listen = free_address(), free_address()
+
+    def arguments_of(kind: str, name: str) -> list[str]:
+        [container] = [one for one in pod[kind] if one["name"] == name]
+        return [
+            one.replace("/run/policy-bridge", str(tmp_path / "run")).replace("/etc/policy-bridge", str(tmp_path))
+            for one in container["args"]
+        ]
+
+    (tmp_path / "bridge.yaml").write_text(f"opa_url: http://{opa}\n")
+    (tmp_path / "opa.yaml").write_text(bridge("admin", "opa-config", "--bridge-url", f"http://{listen}").stdout)
+    assert bridge(*arguments_of("initContainers", "credentials")).returncode == 0
+    command: list[str | Path] = [opa_path, "run", "--server", "--addr", opa, *arguments_of("containers", "opa")]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            command_of_bridge, *options = arguments_of("containers", "bridge")
+            assert command_of_bridge == "run"
+            given: list[str | Path] = [*options, "--listen", listen, "--manifests", SHOP]
+            with bridge_runs(bridge_path, environment, tmp_path / "log", *given):
+                assert bridge("status", "--opa", f"http://{opa}").returncode == 0
+        finally:
+            process.kill()
 
 
 def test_it_is_synced_and_answers(bridge: Run, opa_url: str) -> None:

@@ -201,7 +201,7 @@ def test_start_waits_for_modules_whose_check_takes_long(
     judge.refuse(ONE, PROBLEM)
     judge.refuse(TWO, LATE)
     assert authors.unready == f"{TWO}: the check takes long, and no version is active"
-    now += 119
+    now += 179
     assert authors.unready
     now += 2
     assert not authors.unready  # an author whose check never ends does not keep the bridge from being ready
