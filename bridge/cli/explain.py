@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from bridge.cli.config_dumps import ConfigDump, config_dump
 from bridge.cli.notation import (
     Entry,
     compact,
@@ -17,19 +19,26 @@ from bridge.cli.notation import (
     proxy_lines,
     shadow_text,
     value_lines,
+    value_text,
     via_text,
 )
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
-from bridge.cli.output import Answer
+from bridge.cli.output import Answer, print_error
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import COMMON, Asked, need_one_reader
 from bridge.cli.table import Block, Table
+from bridge.cli.verify import QUERIES as VERIFY
 from bridge.model.keys import Key, field_name, parse_key
 from bridge.model.text import TIE
-from bridge.queries.names import first_of, short_key
+from bridge.queries.names import CommandError, first_of, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
+
+
+def _check(asked: Asked) -> Sequence[str]:
+    need_one_reader("--config-dump", asked.more["dumps"], asked.source)
+    return ()
 
 
 @read_command(
@@ -38,8 +47,10 @@ if TYPE_CHECKING:
     kind_option(ONLY_KIND),
     *namespace_options("The namespace of a TARGET without one."),
     source_namespace_option(EVERY_SOURCE),
-    queries=COMMON,
+    config_dump(),
+    queries=lambda asked: (*COMMON, *(VERIFY if asked.more["dumps"] else ())),
     at_targets=True,
+    check=_check,
 )
 async def explain(engine: Engine, asked: Asked) -> Answer:
     """Explain the effective policies at a target.
@@ -49,7 +60,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
 
     TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
     full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
-    its status, its effective targets, and the changes if it were deleted.
+    its status, its effective targets, and the changes if it were deleted. With --config-dump, the column PROXY has the
+    state of each field in these proxies, as `pbctl verify` shows it.
 
     Examples:
         # Explain the effective policies of a rule
@@ -58,6 +70,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         pbctl explain svc/catalog -n shop --kind timeoutpolicies -o wide --manifests examples/shop
         # Explain from kubectl's cluster
         pbctl explain HTTPRoute/shop/cart --kind ColorPolicy
+        # Compare each field with a proxy
+        pbctl explain httproute/cart#checkout -n shop --config-dump dump.json --manifests deploy/
     """
     from bridge.cli.describe import description
     from bridge.queries.asking import explained_at, policy_kind, proxy_commands, target_keys
@@ -70,6 +84,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     policies = [await describe(engine, key) for key in named]
     targets = [] if policies else keys
     found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
+    if asked.more["dumps"] and found:
+        await _compare(engine, asked.more["dumps"], targets, found)
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
     commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
     return Answer(
@@ -83,6 +99,29 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         names=lambda: [*(entry["target"] for entry in found), *(str(policy.key) for policy in policies)],
         whole=True,
     )
+
+
+async def _compare(engine: Engine, dumps: Sequence[str], targets: Sequence[Key], found: Sequence[Entry]) -> None:
+    """Add `proxy` to each path of an explanation: the rows of `pbctl verify` about it."""
+    from bridge.proxies.comparison import compare
+    from bridge.proxies.dumps import DumpError
+
+    try:
+        compared = await compare(engine.opa, [*map(ConfigDump, dict.fromkeys(dumps))], targets, everything=True)
+    except DumpError as error:
+        raise CommandError(str(error)) from error
+    for warning in compared.warnings:
+        print_error(f"warning: {warning}")
+    rows: dict[tuple[str, str, tuple[str, ...]], list[Entry]] = defaultdict(list)
+    for row in compared.rows:
+        rows[row["target"], row["policyKind"], tuple(row["path"])].append(row)
+    for entry in found:
+        for path in entry["paths"]:
+            about = rows[entry["target"], entry["policyKind"], tuple(path["path"])]
+            path["proxy"] = [
+                {name: row[name] for name in ("proxy", "field", "policies", "state", "actual", "message")}
+                for row in about
+            ]
 
 
 _SHOWN = 8  # targets that are listed if many have the same explanation
@@ -182,12 +221,31 @@ def _spec(at_path: Entry) -> Table:
     rows: list[Sequence[str]] = []
     for one in at_path["fields"]:
         first, *others = _value_lines(one)
-        rows.append([field_name(one["field"]) or "(all)", first, origin_text(one["policies"])])
-        rows += [["", line, ""] for line in others]
-    rows += [["(remark)", remark, ""] for remark in at_path.get("remarks", ())]
-    rows += [["(shadowed)", shadow_text(one), ""] for one in at_path.get("shadowed", ())]
-    rows += [["(incomplete)", why, ""] for why in at_path.get("incomplete", ())]
-    return Table(["EFFECTIVE FIELD", "VALUE", "FROM"], rows)
+        state = _state(at_path.get("proxy", ()), one)
+        rows.append([field_name(one["field"]) or "(all)", first, origin_text(one["policies"]), state])
+        rows += [["", line, "", ""] for line in others]
+    rows += [["(remark)", remark, "", ""] for remark in at_path.get("remarks", ())]
+    rows += [["(shadowed)", shadow_text(one), "", ""] for one in at_path.get("shadowed", ())]
+    rows += [["(incomplete)", why, "", ""] for why in at_path.get("incomplete", ())]
+    return Table(["EFFECTIVE FIELD", "VALUE", "FROM", "PROXY"], rows).without_empty("PROXY")
+
+
+def _state(rows: Sequence[Entry], one: Entry) -> str:
+    """Return the states of a field in proxies, with another value of a proxy.
+
+    A row may be about a part that has the field. Where every policy applies, a field is the spec of one.
+    """
+    found: dict[str, None] = {}
+    for row in rows:
+        is_spec = one["field"][1:].isdecimal() and bool(row["policies"]) and set(row["policies"]) <= {*one["policies"]}
+        if is_spec or _is_on_line(row["field"], one["field"]):
+            value = f", {value_text(row['actual'])}" if row["state"] == "differs" and row["actual"] is not None else ""
+            found[f"{row['state']}{value}"] = None
+    return "; ".join(found)
+
+
+def _is_on_line(one: str, other: str) -> bool:
+    return f"{other}/".startswith(f"{one}/") or one.startswith(f"{other}/")
 
 
 def _value_lines(field: Entry) -> list[str]:

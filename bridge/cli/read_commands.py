@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 def read_command(
     short_help: str,
     *parameters: click.Parameter,
-    queries: Iterable[str] | None = None,
+    queries: Iterable[str] | Callable[[Asked], Iterable[str]] | None = None,
     only_merging: bool = False,
     at_targets: bool = False,
     check: Callable[[Asked], Sequence[str]] = lambda _: (),
 ) -> Callable[[Ask], click.Command]:
     """Make a function from an engine and the options to an answer a command, with the options of all read commands.
 
-    `queries` are those that the function sends, by default any: with `--manifests` OPA loads only the rules that these
-    and the reports of problems reach. With `only_merging` the answer depends on no Rego of admins but that by which
-    policies merge: other Rego of a cluster is not even checked. With `at_targets` the answer is about the targets that
-    the words name, and OPA may have only what it reads. `check` is called before the source is opened; it may raise
-    CommandError, and returns the types to read in addition to those that every command needs.
+    `queries` are those that the function sends, or a function of the options that returns them, by default any: with
+    `--manifests` OPA loads only the rules that these and the reports of problems reach. With `only_merging` the answer
+    depends on no Rego of admins but that by which policies merge: other Rego of a cluster is not even checked. With
+    `at_targets` the answer is about the targets that the words name, and OPA may have only what it reads, except for
+    an answer about proxies. `check` is called before the source is opened; it may raise CommandError, and returns the
+    types to read in addition to those that every command needs.
     """
 
     def declare(function: Ask) -> click.Command:
@@ -51,9 +52,9 @@ def read_command(
                 asked.source,
                 lambda engine: ask(engine, asked),
                 types,
-                queries=queries,
+                queries=queries(asked) if callable(queries) else queries,
                 only_merging=only_merging,
-                question=_question(asked.words) if at_targets and asked.words else None,
+                question=_question(asked.words) if at_targets and asked.words and not asked.more.get("dumps") else None,
             )
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import command, option
+from bridge.cli.config_dumps import ConfigDump, config_dump
 from bridge.cli.notation import Entry, kind_text, names_text, path_text, value_text
 from bridge.cli.options import namespace_options, output_option, words
 from bridge.cli.output import print_document, print_error
-from bridge.cli.reading import STDIN, asked_for, need_one_reader, opened_input, read
+from bridge.cli.reading import asked_for, need_one_reader, read
 from bridge.cli.source import SOURCE
 from bridge.cli.table import Block, Table, filled, print_tables
 from bridge.model.keys import field_name, parse_key
 from bridge.queries.names import CommandError, first_of, short_key
-from bridge.sources.downloads import UrlError, is_url, opened_url
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -28,45 +25,10 @@ _DIFFERS, _NOTHING_COMPARED = 1, 2  # exit codes
 _NAMED = 3  # targets that a row lists
 
 
-@dataclass(frozen=True, slots=True)
-class _Dump:
-    """A dump at a path, a URL, or standard input."""
-
-    path: str
-
-    @property
-    def name(self) -> str:
-        """Return its name in messages and answers."""
-        return "standard input" if self.path == STDIN else self.path
-
-    @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
-        """Open it. Raises CommandError if that fails."""
-        try:
-            if is_url(self.name):
-                has_path = urlsplit(self.name).path.strip("/")
-                with opened_url(self.name if has_path else f"{self.name.rstrip('/')}/config_dump") as answer:
-                    yield answer
-            else:
-                with opened_input(self.path) as file:
-                    yield file
-        except UrlError as error:
-            raise CommandError(f"cannot read {self.name}: {error}") from error
-        except OSError as error:
-            raise CommandError(f"cannot read {self.name}: {error.strerror or error}") from error
-
-
 @command(
     "Compare proxies with the effective policies",
     words("[TARGET]...", "objects"),
-    option(
-        "--config-dump",
-        "dumps",
-        metavar="FILE|URL|-",
-        multiple=True,
-        required=True,
-        help="The configuration of a proxy: Envoy's /config_dump, or what egctl and istioctl print. Repeatable.",
-    ),
+    config_dump(required=True),
     option("--all", "everything", is_flag=True, help="List verified fields and those that cannot be read too."),
     option("--strict", is_flag=True, help="Exit with 1 also if a field cannot be read, or a proxy is not known."),
     *namespace_options("The namespace of a TARGET without one."),
@@ -95,7 +57,7 @@ def verify(**options: Any) -> int:
     from bridge.proxies.dumps import DumpError
 
     asked = asked_for(options)
-    dumps = [_Dump(name) for name in dict.fromkeys(asked.more["dumps"])]
+    dumps = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
     need_one_reader("--config-dump", asked.more["dumps"], asked.source)
 
     async def ask(engine: Engine) -> Comparison:

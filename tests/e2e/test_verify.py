@@ -513,3 +513,18 @@ def test_rules_of_a_vendor_are_loaded_from_a_configmap(bridge: Run, tmp_path: Pa
     assert {row["message"] for row in rows if row["policyKind"].endswith("SecurityPolicy")} == {
         "no rules read SecurityPolicy from a proxy of Acme"
     }
+
+
+def test_explain_has_the_state_of_each_field_in_a_proxy(proxy: Proxy, tmp_path: Path) -> None:
+    proxy.route("checkout")["route"]["timeout"] = "16s"
+    proxy.file.write_text(json.dumps(proxy.dump))
+    command = ("explain", "httproute/cart#checkout", "-n", "shop", "--manifests", FOLDER / "objects.yaml")
+    lines = [line.split() for line in proxy.pbctl(*command, "--config-dump", proxy.file).stdout.splitlines()]
+    assert ["timeout.http.requestTimeout", "15s", "shop/defaults", "differs,", "16s"] in lines
+    assert ["rateLimit.type", "Local", "shop/checkout", "verified"] in lines
+    assert "PROXY" not in proxy.pbctl(*command).stdout
+    found = json.loads(proxy.pbctl(*command, "--config-dump", proxy.file, "-o", "json").stdout)
+    rows = [row for entry in found for path in entry["paths"] for row in path["proxy"]]
+    assert {row["state"] for row in rows} == {"verified", "differs"}
+    done = proxy.pbctl(*command, "--config-dump", tmp_path / "nowhere.json")
+    assert (done.returncode, done.stdout) == (2, "")

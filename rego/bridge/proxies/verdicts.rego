@@ -68,7 +68,7 @@ _listed := "all" if {
 # The verdicts on each effective policy of each target: `found` is of `_verdict`.
 _verdicts := [{"target": node, "kind": kind, "path": entry.path, "proxy": proxy, "found": found} |
 	some node in input.targets
-	some kind in queries.policy_kinds
+	some kind in _kinds_with_policies
 	acting.acts_at(kind, node)
 	some entry in engine.policies_of(kind, node, "")
 	some proxy in _proxies_at(entry.path)
@@ -100,6 +100,8 @@ _part(entry, policies) := object.union(entry, {"spec": spec, "origins": origins,
 	spec := [one[0] | some one in kept]
 	origins := {sprintf("/%d", [place]): one[1] | some place, one in kept}
 }
+
+_kinds_with_policies := [kind | some kind in queries.policy_kinds; count(lookup.keys_of(kind)) > 0]
 
 # The proxies whose dumps have a Gateway of the path; "" if none has.
 _proxies_at(path) := found if {
