@@ -64,7 +64,7 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said) -> 
     delete = ["delete", "colorpolicy", "--namespace=infra"]
     denied = (
         "[public-routes-have-colors] HTTPRoute/infra/redirect: rule to-https via Gateway/infra/public#http: "
-        "no ColorPolicy is in effect for * (because of ColorPolicy infra/"
+        "no ColorPolicy is in effect for * (because of ColorPolicy/infra/"
     )
     until(kubectl, [*delete, "brand", "--dry-run=server"], "", denied)
     code, reported = kubectl(*delete, "brand")

@@ -115,13 +115,13 @@ def test_a_policy_kind_that_is_invalid_is_reported_where_it_stands(bridge: Run, 
     assert answer.returncode == 2
     why = "effectiveTarget is missing: an Inherited kind needs the level at which it acts"
     assert _lines(answer.stderr) == [
-        f"error: {file}:1: PolicyKind wrong is not active: {why}",
+        f"error: {file}:1: PolicyKind/wrong is not active: {why}",
         "No policies found, as far as the source could be read.",
     ]
     asked_for = bridge("effective", "--kind", "WrongPolicy", "--manifests", SHOP, file)
     assert asked_for.returncode == 2
     refusal, missing = _lines(asked_for.stderr)
-    assert refusal == f"error: {file}:1: PolicyKind wrong is not active: {why}"
+    assert refusal == f"error: {file}:1: PolicyKind/wrong is not active: {why}"
     assert "unknown policy kind 'WrongPolicy'" in missing
 
 

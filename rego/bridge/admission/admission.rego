@@ -45,7 +45,7 @@ decision := object.union_n([
 _messages := union({
 	{found | some found in _about_policy},
 	# An invalid PolicyKind has no effect. Its status reports that; the warning reports it immediately.
-	{["warn", sprintf("PolicyKind %s is not active: %s", [reviewed_object.metadata.name, verdict.message])] |
+	{["warn", sprintf("PolicyKind/%s is not active: %s", [reviewed_object.metadata.name, verdict.message])] |
 		key := keys.of(reviewed_object)
 		keys.type_of(key) == kinds.policykind_type
 		obj := reviewed_object

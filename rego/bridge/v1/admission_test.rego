@@ -110,7 +110,7 @@ test_a_name_that_is_yet_to_be_made_is_no_hindrance if {
 
 test_a_policykind_that_is_invalid_is_warned_of if {
 	odd := testing.policykind({"group": "example.com", "kind": "OddPolicy", "class": "Inherited"})
-	_admission_in([], _asks("CREATE", odd)).warnings == ["PolicyKind oddpolicy is not active: effectiveTarget is missing: an Inherited kind needs the level at which it acts"]
+	_admission_in([], _asks("CREATE", odd)).warnings == ["PolicyKind/oddpolicy is not active: effectiveTarget is missing: an Inherited kind needs the level at which it acts"]
 }
 
 # T6
