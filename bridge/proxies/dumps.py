@@ -55,6 +55,7 @@ _SECRET = {
     *("users", "credentials", "clientSecret", "inlineBytes", "requestHeadersToAdd", "responseHeadersToAdd", "env"),
 }
 _CODE = {"defaultSourceCode"}  # their `inlineString` is code; elsewhere it may be a secret
+_NAMES = 2  # maps around a proxy: by namespace and Pod, of any name
 _UNDERSCORE = re.compile(r"_([a-z0-9])")
 
 
@@ -288,7 +289,7 @@ class _Reader:
         if not is_map and (part := _LISTS.get(above.key)):
             self.dump.sections.setdefault(self.proxy, set()).add(_SECTION_OF[part])
             return f"list:{part}"
-        if is_map and above.key == "bootstrap":
+        if is_map and above.key == "bootstrap" and len(self.frames) > _NAMES:
             self.size = 0
             return "bootstrap"
         if is_map and self._names_proxy(above):
@@ -297,7 +298,7 @@ class _Reader:
 
     def _names_proxy(self, above: _Frame) -> bool:
         """Return whether a map of `{namespace: {pod: …}}` or `{xds: {name: …}}` begins, which names a proxy."""
-        return above.key != "configs" and len(self.frames) <= 2 and bool(above.key)
+        return above.key != "configs" and len(self.frames) <= _NAMES and bool(above.key)
 
     def _path(self, above: _Frame) -> str:
         names = [frame.key for frame in self.frames if frame.key and frame.key != "xds"]

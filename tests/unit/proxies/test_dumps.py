@@ -68,6 +68,57 @@ def test_lists_of_istioctl_are_read(value: Any, types: list[str]) -> None:
     assert [part.type for part in _read(value)] == types
 
 
+def test_one_section_of_egctl_is_read_for_each_proxy() -> None:
+    sections = {one["@type"].rpartition(".")[2]: one for one in _WHOLE["configs"]}
+    routes = {name: value for name, value in sections["RoutesConfigDump"].items() if name != "@type"}
+    found = Dump("dump.json")
+    parts = list(
+        read_parts(io.BytesIO(json.dumps({"infra": {"a": routes}, "bootstrap": {"b": routes}}).encode()), found)
+    )
+    assert [(part.proxy, part.type) for part in parts if part.type == "route"] == [
+        ("dump.json infra/a", "route"),
+        ("dump.json bootstrap/b", "route"),
+    ]
+    assert found.sections == {"dump.json infra/a": {"routes"}, "dump.json bootstrap/b": {"routes"}}
+
+
+def test_bootstrap_is_read_for_the_name_of_the_node_alone() -> None:
+    metadata = {
+        "NAMESPACE": "shop",
+        "LABELS": {"my_team": "a"},
+        "ISTIO_VERSION": "1.31.0",
+        "PROXY_CONFIG": {"a": "s3cret"},
+    }
+    node = {"id": "public-1.shop", "metadata": metadata, "locality": {"zone": "s3cret"}}
+    config = {"node": node, "static_resources": {"secrets": ["s3cret"], "listeners": [{"name": "s3cret"}]}}
+    section = {"@type": "type.googleapis.com/envoy.admin.v3.BootstrapConfigDump", "bootstrap": config}
+    [part] = [one for one in _read({"configs": [section, *_WHOLE["configs"]]}) if one.type == "bootstrap"]
+    assert part.config == {
+        "node": {
+            "id": "public-1.shop",
+            "metadata": {"NAMESPACE": "shop", "LABELS": {"my_team": "a"}, "ISTIO_VERSION": "1.31.0"},
+        }
+    }
+
+
+def test_filters_that_a_proxy_discovered_are_parts() -> None:
+    entry = {"ecdsFilter": {"name": "limits", "typedConfig": {"rate": 1}}, "lastUpdated": "2026-01-01T00:00:00Z"}
+    section = {"@type": "type.googleapis.com/envoy.admin.v3.EcdsConfigDump", "ecdsFilters": [entry]}
+    [part] = _read({"configs": [section]})
+    assert (part.type, part.config["name"], part.updated) == ("filter", "limits", "2026-01-01T00:00:00Z")
+
+
+def test_route_is_late_after_one_that_takes_its_requests() -> None:
+    def late(*matches: Any) -> list[bool]:
+        routes = [route(str(place)) | {"match": match} for place, match in enumerate(matches)]
+        return [part.late for part in _read(dump(route_config(*routes))) if part.type == "route"]
+
+    cart, post = {"prefix": "/cart"}, {"prefix": "/cart", "headers": [{"name": ":method"}]}
+    assert late(cart, post, cart) == [False, False, True]
+    assert late({"prefix": "/"}, cart) == [False, True]
+    assert late(cart, {"prefix": "/"}) == [False, False]
+
+
 def test_time_of_the_last_update_is_that_of_the_configuration() -> None:
     parts = _read(dump(route_config(route("view")), updated="2026-11-10T09:00:00Z"))
     assert parts[-1].updated == "2026-11-10T09:00:00Z"
