@@ -18,7 +18,7 @@ _rule(name) := {"failure": {"other": null, "GRPC": null}, "answer": {
 }}
 
 _match(name, rank, more) := {sprintf("%s#0/0", [_route(name)]): object.union(
-	{"rank": rank, "otherRank": rank, "rule": sprintf("%s#0", [_route(name)]), "exact": [], "present": [], "patterns": [], "patterned": false, "warnings": []},
+	{"rank": rank, "otherRank": rank, "rule": sprintf("%s#0", [_route(name)]), "exact": [], "ends": [], "present": [], "patterns": [], "patterned": false, "warnings": []},
 	more,
 )}
 

@@ -49,8 +49,9 @@ _is_gateway(key) if {
 	parts.section == ""
 }
 
-_request := {"protocol": "HTTP", "port": 0, "host": input.host, "path": object.get(input, "path", "/"), "method": object.get(input, "method", "GET"), "headers": {}, "query": {}, "service": call[0], "rpc": call[1]} if {
+_request := {"protocol": "HTTP", "port": 0, "host": input.host, "path": path, "pathAndQuery": path, "method": object.get(input, "method", "GET"), "headers": {}, "query": {}, "service": call[0], "rpc": call[1]} if {
 	_is_plain
+	path := object.get(input, "path", "/")
 	call := requests.call
 } else := requests.request
 
@@ -193,8 +194,12 @@ _candidates(entry, reading) := {match |
 	some [protocol, name] in _hosts_by(entry, reading)
 	some path in _paths[protocol]
 	some match in data.bridge_answers.matches[entry][protocol][name][path]
+	match[reading]
 	every one in match.exact {
 		object.get(_request, one[0], null) == one[1]
+	}
+	every one in match.ends {
+		endswith(object.get(_request, one[0], ""), one[1])
 	}
 	every place in match.present {
 		object.get(_request, place, null) != null

@@ -122,44 +122,44 @@ _call := {"service": "", "method": ""}
 
 # A route's matches by what finds them: `["matches", listener, protocol, hostname, path, match]`. `protocol` is GRPC for
 # GRPCRoutes, and otherwise any; `path` is `=` and an exact path, a prefix with a slash at the end, a gRPC service, or
-# `*`. `rank` is as in `request`, the lower the better, `otherRank` that of the other reading of the specification. `exact` and `patterns` are values by their places in the
-# request, `present` places; `counted` are places whose lengths are in the ranks `countedIn`, where patterns match. With `unknown`,
+# `*`. `rank` is as in `request`, the lower the better, `otherRank` that of the other reading of the specification. `exact`, `ends` and `patterns` are values by their places
+# in the request, `present` places; `counted` are places whose lengths are in the ranks `countedIn`, where patterns match. With `unknown`,
 # a pattern is too heavy to be compiled.
-_matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf("%s#%d/%d", [route_key, index, place])], found] |
+_matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf("%s#%d/%d%s", [route_key, index, place, mark])], found] |
 	type := keys.type_of(route_key)
 	some entry, types in _types_for_calls
 	entry in hierarchy.parents(route_key)
 	type in types
-	own := requests.implementation(entry)
-	other := _other_reading(own)
+	some mark, readings in _readings_alike(type, requests.implementation(entry))
+	precedence := [reading.precedence | some reading in readings][0]
 	some index, rule in lookup.get(route_key).spec.rules
 	some place, match in requests.written_matches(rule)
 	is_object(match)
-	conditions := [object.union(one, {"actual": one.expected, "at": _place(type, one)}) | some one in requests.conditions_of(type, match)]
-	path := _path(type, conditions)
+	conditions := [object.union(one, {"actual": one.expected, "at": _place(type, one)}) | some one in requests.conditions_of(precedence, type, match)]
+	path := _path(type, conditions, match)
 	patterns := [one | some one in conditions; one.type == "RegularExpression"]
-	ranks := [requests.match_rank(reading, type, conditions, route_key, index) | some reading in [own, other]]
+	ranks := {field: requests.match_rank(reading, type, conditions, route_key, index) | some field, reading in readings}
 	some name in _hostnames(route_key)
 	found := object.union_n([
+		{field: array.concat(requests.host_rank(entry, readings[field], name), rank) | some field, rank in ranks},
 		{
-			"rank": array.concat(requests.host_rank(entry, own, name), ranks[0]),
-			"otherRank": array.concat(requests.host_rank(entry, other, name), ranks[1]),
 			"rule": sprintf("%s#%d", [route_key, index]),
 			"exact": [[one.at, one.expected] | some one in conditions; one.type == "Exact"; not _is_of_path(type, one)],
-			"present": [one.at | some one in conditions; one.type != "Exact"; not _is_of_path(type, one)],
+			"ends": [[one.at, one.expected] | some one in conditions; one.type == "Suffix"],
+			"present": [one.at | some one in conditions; not one.type in {"Exact", "Suffix"}; not _is_of_path(type, one)],
 			"patterns": [[one.at, sprintf("^(?:%s)$", [one.expected]), requests.pattern_weight(one.expected)] |
 				some one in patterns
 				not requests.excess(one.expected)
 			],
 			"patterned": patterns != [],
-			"warnings": [requests.pattern_warning | requests.is_pattern_first(own, type, ranks[0])],
+			"warnings": [requests.pattern_warning | requests.is_pattern_first(readings.rank, type, ranks.rank)],
 		},
 		{field: value |
 			type == _grpc
 			some one in patterns
 			one.part == "path"
 			some field, value in {
-				"countedIn": [rank | some rank, reading in {"rank": own, "otherRank": other}; reading.precedence == "Gateway API"],
+				"countedIn": [rank | some rank, reading in readings; reading.precedence == "Gateway API"],
 				"counted": [[condition.at | some condition in conditions; condition.at == [part]] | some part in ["service", "rpc"]],
 			}
 		},
@@ -169,6 +169,15 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 		},
 	])
 }
+
+# The readings of the specification by their ranks, in groups that compare the same parts of a request with a match of a
+# route's type. Envoy Gateway compares paths, where others compare a call's service and method.
+_readings_alike(type, own) := {"": {"rank": own}, "/other": {"otherRank": other}} if {
+	other := _other_reading(own)
+	type == _grpc
+	"Envoy Gateway" in {own.precedence, other.precedence}
+	own.precedence != other.precedence
+} else := {"": {"rank": own, "otherRank": _other_reading(own)}}
 
 # The reading of the specification with which answers at an entry point are compared (see `requests.reading_warning`).
 _other_reading(own) := implementations.specification if {
@@ -195,6 +204,8 @@ _hostnames(route_key) := {lower(name) | some name in hostnames} | {"*" | count(h
 # The place of a condition's value in a request.
 _place(type, one) := [field, trim_prefix(one.name, concat("", [one.part, " "]))] if {
 	field := {"header": "headers", "query parameter": "query"}[one.part]
+} else := ["pathAndQuery"] if {
+	one.type == "Suffix"
 } else := [one.name] if {
 	one.name != "method"
 } else := [{true: "rpc", false: "method"}[type == _grpc]]
@@ -205,11 +216,13 @@ _is_of_path(type, one) if {
 	one.type != "RegularExpression"
 }
 
-_path(type, conditions) := {"Exact": concat("", ["=", path.expected]), "PathPrefix": concat("", [trim_right(path.expected, "/"), "/"])}[path.type] if {
+_path(type, conditions, match) := {"Exact": concat("", ["=", path.expected]), "PathPrefix": concat("", [trim_right(path.expected, "/"), "/"])}[path.type] if {
 	type != _grpc
 	path := conditions[0]
-} else := [one.expected | some one in conditions; one.at == ["service"]; one.type == "Exact"][0] if {
+} else := match.method.service if {
 	type == _grpc
+	object.get(match.method, "type", "Exact") == "Exact"
+	match.method.service != ""
 } else := "*"
 
 # What happens to a request that a rule of a route serves: `["rules", listener, rule]`.

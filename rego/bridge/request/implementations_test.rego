@@ -91,10 +91,30 @@ test_envoy_gateway_serves_other_requests_by_the_path_of_a_call if {
 	[own.served, own.failure.status] == ["calls#r", "500"]
 }
 
+# Envoy Gateway translates a method without a service to the end of the header `:path`, which has the query.
+test_method_without_a_service_is_the_end_of_path_and_query_for_envoy_gateway if {
+	calls := json.patch(_served_route("calls", ["a.test"], _match_of({"method": {"method": "Add"}})), [{"op": "replace", "path": "/kind", "value": "GRPCRoute"}])
+	every row in [
+		[{"path": "/shop.Cart/Add"}, true],
+		[{"path": "/v1/shop.Cart/Add"}, true],
+		[{"path": "/Add"}, true],
+		[{"path": "/shop.Cart/ReAdd"}, false],
+		[{"path": "/shop.Cart/Add", "query": {"q": "1"}}, false],
+		[{"path": "/shop.Cart/List", "query": {"next": "/Add"}}, true],
+		[{"grpc": {"service": "shop.Cart", "method": "Add"}}, true],
+	] {
+		[query_input, is_served] := row
+		own := _under(_envoy_gateway, _one_listener, [calls], query_input)
+		is_served == own.rule != null
+	}
+	specification := {"grpc": {"service": "shop.Cart", "method": "Add"}, "query": {"q": "1"}}
+	_under("example.com/x", _one_listener, [calls], specification).served == "calls#r"
+}
+
 test_calls_of_envoy_gateway_are_ordered_by_their_paths if {
 	order := [request._rank_by_paths("gateway.networking.k8s.io/GRPCRoute", conditions) |
 		some method in [{"service": "s", "method": "m"}, {"service": "s", "method": "m", "type": "RegularExpression"}, {"service": "s", "type": "RegularExpression"}, {"service": "s"}, {"method": "m"}, {}]
-		conditions := request.conditions_of("gateway.networking.k8s.io/GRPCRoute", {"method": method})
+		conditions := request.conditions_of("Envoy Gateway", "gateway.networking.k8s.io/GRPCRoute", {"method": method})
 	] with input as {"grpc": {"service": "s", "method": "m"}}
 	[rank[0] | some rank in order] == [0, 1, 1, 2, 2, 2]
 	[[rank[1], rank[2][0]] | some rank in order] == [[-4, 0], [-4, 0], [-25, 0], [-2, 0], [0, -1], [0, 0]]

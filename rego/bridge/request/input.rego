@@ -2,13 +2,14 @@ package bridge.request
 
 import data.bridge.lib.keys
 
-# The request in `input`, with defaults: `{protocol, port, host, path, method, headers, query, service, rpc}`.
+# The request in `input`, with defaults: `{protocol, port, host, path, pathAndQuery, method, headers, query, service, rpc}`.
 # `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
 request := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
 	"host": _host,
-	"path": object.get(input, "path", {true: sprintf("/%s/%s", call), false: "/"}[_protocol == "GRPC"]),
+	"path": _path,
+	"pathAndQuery": concat("?", array.concat([_path], [query | query := _query; query != ""])),
 	"method": object.get(input, "method", {true: "POST", false: "GET"}[_protocol == "GRPC"]),
 	# A repeated header is one header with joined values (RFC 9110, 5.3).
 	"headers": {name: concat(",", array.flatten([value | some value in spelled])) | some name, spelled in _headers},
@@ -17,6 +18,11 @@ request := {
 	"service": call[0],
 	"rpc": call[1],
 }
+
+_path := object.get(input, "path", {true: sprintf("/%s/%s", call), false: "/"}[_protocol == "GRPC"])
+
+# The query as text. The input has its parameters in no order.
+_query := concat("&", [sprintf("%s=%s", [name, value]) | some name, values in input.query; some value in array.flatten([values])])
 
 # The values of each header by its spellings: names differ by more than case (RFC 9110, 5.1).
 _headers[lower(name)][name] := value if some name, value in input.headers

@@ -214,7 +214,7 @@ _left_out(entry, reading, type) := set() if {
 	attached := {route_key: found | some route_key, found in all_patterns; is_attached(entry, route_key)}
 }
 
-_possible_patterns(entry, reading, type) := {route_key: _texts(_possible_matches(type, route_key)) |
+_possible_patterns(entry, reading, type) := {route_key: _texts(_possible_matches(reading.precedence, type, route_key)) |
 	some [_, route_key] in _candidates(entry, reading, type)
 }
 
@@ -223,7 +223,7 @@ _texts(matches) := {one.expected | some match in matches; some one in match.patt
 # All rules that match if their patterns do, with their ranks.
 _possible(entry, reading, type) := {[rank, route_key, match.index, match.patterns] |
 	some [name, route_key] in _candidates(entry, reading, type)
-	some match in _possible_matches(type, route_key)
+	some match in _possible_matches(reading.precedence, type, route_key)
 	rank := array.concat(_host_rank(entry, reading, name), match_rank(reading, type, match.conditions, route_key, match.index))
 }
 
@@ -256,12 +256,12 @@ host_rank(entry, reading, name) := min([specificity(hostname(entry)), specificit
 	reading.virtualHosts
 } else := specificity(name)
 
-_possible_matches(type, route_key) := [match | some match in _matches(type, route_key); match.misses == set()]
+_possible_matches(precedence, type, route_key) := [match | some match in _matches(precedence, type, route_key); match.misses == set()]
 
 # The matches of the rules of a route, compared with the request: `{index, conditions, path, misses, patterns}`. `index` is
 # the place of the rule; `misses` are the parts of the request that the match does not accept, `[part, message]`, and
 # `patterns` the conditions that decide then.
-_matches(type, route_key) := [{
+_matches(precedence, type, route_key) := [{
 	"index": index,
 	"conditions": conditions,
 	"path": object.get(match, ["path", "value"], "/"),
@@ -270,7 +270,7 @@ _matches(type, route_key) := [{
 } |
 	some index, rule in lookup.get(route_key).spec.rules
 	some match in written_matches(rule)
-	conditions := conditions_of(type, match)
+	conditions := conditions_of(precedence, type, match)
 ]
 
 # A rule without matches matches all.
@@ -278,12 +278,12 @@ written_matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
 
-# The conditions of a match of a route's type, `{part, name, type, expected, actual}`; `actual` is null if the request
-# has no such value. Other routes have none: a TLSRoute is selected by its hostname, TCPRoute and UDPRoute by their
-# listener.
-default conditions_of(_, _) := []
+# The conditions of a match of a route's type by a precedence of matches, `{part, name, type, expected, actual}`; `actual`
+# is null if the request has no such value. Other routes have none: a TLSRoute is selected by its hostname, TCPRoute and
+# UDPRoute by their listener.
+default conditions_of(_, _, _) := []
 
-conditions_of("gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
+conditions_of(_, "gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
 	{
 		"part": "path",
 		"name": "path",
@@ -296,14 +296,25 @@ conditions_of("gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
 	_value_conditions("query parameter", object.get(match, "queryParams", []), request.query),
 ])
 
-conditions_of("gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
-	[{"part": "path", "name": part, "type": object.get(match.method, "type", "Exact"), "expected": expected, "actual": actual} |
-		some part, actual in {"service": request.service, "method": request.rpc}
-		expected := match.method[part]
-		expected != ""
-	],
+conditions_of(precedence, "gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
+	_call_conditions(precedence, object.get(match, "method", {})),
 	_value_conditions("header", object.get(match, "headers", []), request.headers),
 )
+
+_call_conditions(precedence, method) := [{"part": "path", "name": part, "type": object.get(method, "type", "Exact"), "expected": expected, "actual": actual} |
+	some part, actual in {"service": request.service, "method": request.rpc}
+	expected := method[part]
+	expected != ""
+] if {
+	precedence != "Envoy Gateway"
+} else := [{"part": "path", "name": "path", "type": type, "expected": expected, "actual": _actual_path(type)} |
+	parts := {part: text | some part in ["service", "method"]; text := method[part]; text != ""}
+	[type, expected] := _translated_call(parts, object.get(method, "type", "Exact"))
+]
+
+# Envoy compares the end of a path with its query.
+_actual_path("Suffix") := request.pathAndQuery
+_actual_path(type) := request.path if type != "Suffix"
 
 # If several have one name, the first one is compared (HTTPHeaderMatch, HTTPQueryParamMatch).
 _value_conditions(part, list, values) := [condition |
@@ -332,6 +343,9 @@ _miss(one) := sprintf("%s is missing", [one.name]) if {
 } else := sprintf({true: "%s %s is not exactly %s", false: "%s is %s, not %s"}[one.name == "path"], [one.name, one.actual, one.expected]) if {
 	one.type == "Exact"
 	one.actual != one.expected
+} else := sprintf("path and query %s do not end with %s", [one.actual, one.expected]) if {
+	one.type == "Suffix"
+	not endswith(one.actual, one.expected)
 }
 
 # By an exact path, the longest prefix, the longest regular expression (implementation-specific in Gateway API), then a
@@ -380,7 +394,7 @@ _rank_by_paths(type, conditions) := array.flatten([
 	[[0 - count(types), 0 - count([1 | some "Exact" in types])] | some types in [found.headers, found.query]],
 	0 - _order_of_types[type],
 ]) if {
-	found := _translated(type, conditions)
+	found := _translated(conditions)
 	[path_type, text] := found.path
 }
 
@@ -388,32 +402,31 @@ _path_length(path_type, text) := 0 if {
 	[path_type, text] == ["PathPrefix", "/"]
 } else := count(text)
 
-# A match as Envoy Gateway translates it: its path `[type, text]`, and the types of its other conditions.
-_translated("gateway.networking.k8s.io/HTTPRoute", conditions) := {
-	"path": [conditions[0].type, conditions[0].expected],
-	"headers": [one.type | some one in conditions; one.part in {"header", "method"}],
+# A match as Envoy Gateway translates it: its path `[type, text]`, and the types of its other conditions. A condition on
+# the end of the path is one on the header `:path`.
+_translated(conditions) := {
+	"path": _translated_path(conditions),
+	"headers": [one.type | some one in conditions; _is_of_headers(one)],
 	"query": [one.type | some one in conditions; one.part == "query parameter"],
 }
 
-_translated("gateway.networking.k8s.io/GRPCRoute", conditions) := {
-	"path": path,
-	"headers": array.concat([one.type | some one in conditions; one.part == "header"], on_path),
-	"query": [],
-} if {
-	parts := {one.name: one.expected | some one in conditions; one.part == "path"}
-	[path, on_path] := _translated_call(parts, {one.type | some one in conditions; one.part == "path"})
-}
+_translated_path(conditions) := [[one.type, one.expected] | some one in conditions; one.part == "path"; one.type != "Suffix"][0] if {
+	true
+} else := ["PathPrefix", "/"]
 
-# A method without a service is a condition on the end of the path.
-_translated_call(parts, types) := [["PathPrefix", "/"], []] if {
-	parts == {}
-} else := [["PathPrefix", "/"], ["Suffix"]] if {
-	types == {"Exact"}
+_is_of_headers(one) if one.part in {"header", "method"}
+_is_of_headers(one) if one.type == "Suffix"
+
+# A gRPC method as Envoy Gateway translates it, `[type, text]`: a method without a service is the end of a path. Undefined
+# for any call.
+_translated_call(parts, type) := ["Suffix", concat("", ["/", parts.method])] if {
+	type == "Exact"
 	not parts.service
-} else := [["PathPrefix", concat("/", ["", parts.service])], []] if {
-	types == {"Exact"}
+} else := ["PathPrefix", concat("", ["/", parts.service])] if {
+	type == "Exact"
 	not parts.method
-} else := [[min(types), concat("/", ["", service, method])], []] if {
+} else := [type, concat("/", ["", service, method])] if {
+	parts != {}
 	service := object.get(parts, "service", `(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*`)
 	method := object.get(parts, "method", `[A-Za-z_][A-Za-z_0-9]*`)
 }
@@ -505,12 +518,13 @@ _no_matching_rule(entry) := {
 }
 
 _misses(entry) := {[[number, rank], candidate] |
+	precedence := implementation(entry).precedence
 	some type in types(entry)
 	some route_key in _routes_of_host(entry, type)
 	is_attached(entry, route_key)
 	some index, _ in lookup.get(route_key).spec.rules
 	[number, rank, parts] := min({[count(parts), 0 - _common(request.path, match.path), parts] |
-		some match in _matches(type, route_key)
+		some match in _matches(precedence, type, route_key)
 		match.index == index
 		parts := match.misses | {[one.part, message] |
 			some one in match.patterns
@@ -534,7 +548,7 @@ _pattern_miss(one, uncompared) := heavy_message(one) if {
 }
 
 # Routes whose patterns, together with those of the others, are too many to compile.
-_not_compared(entry, type) := _overweight_routes({route_key: _texts(_matches(type, route_key)) |
+_not_compared(entry, type) := _overweight_routes({route_key: _texts(_matches(implementation(entry).precedence, type, route_key)) |
 	some route_key in _routes_of_host(entry, type)
 })
 

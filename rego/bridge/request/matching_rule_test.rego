@@ -9,7 +9,7 @@ _parts(match, query_input) := {miss[0] | some miss in misses} if {
 _http := "gateway.networking.k8s.io/HTTPRoute"
 
 _misses(match) := {[one.part, message] |
-	some one in request.conditions_of(_http, match)
+	some one in request.conditions_of("Gateway API", _http, match)
 	message := _miss(one)
 }
 
@@ -31,7 +31,7 @@ test_an_exact_path_a_prefix_and_a_pattern if {
 }
 
 test_a_match_without_a_path_expects_that_of_every_request if {
-	conditions := request.conditions_of(_http, {}) with input as {"path": "/a"}
+	conditions := request.conditions_of("Gateway API", _http, {}) with input as {"path": "/a"}
 	conditions[0] == {"part": "path", "name": "path", "type": "PathPrefix", "expected": "/", "actual": "/a"}
 }
 
