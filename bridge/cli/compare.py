@@ -81,8 +81,11 @@ def compare(
     differing = _differences(before[0], after[0])
     lost, gained = _without(before, after), _without(after, before)
     if output in {"json", "yaml"}:
+        from bridge.queries.analysis import without_fields
+
         problems = {"before": lost, "after": gained}
-        print_document(output, {"before": first, "after": second, "effective": differing, "problems": problems})
+        effective = without_fields(differing)
+        print_document(output, {"before": first, "after": second, "effective": effective, "problems": problems})
     else:
         table = differences_table(differing, output == "wide").titled(BEFORE=first, AFTER=second)
         only = [
@@ -104,7 +107,7 @@ def _side(source: Input, kind: str | None, namespace: str | None, namespaces: se
         chosen = await policy_kind(engine.opa, kind) if kind else None
         effective = {
             (entry["target"], entry["policyKind"], json.dumps(one["path"]), one.get("sourceNamespace", "")): one
-            for entry in await effective_everywhere(engine.opa, chosen, namespace)
+            for entry in await effective_everywhere(engine.opa, chosen, namespace, fields=True)
             for one in entry["paths"]
         }
         problems = await all_problems(engine.opa, None, namespace) if kind is None else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bridge.cli.notation import Entry, kind_text, leaves_of, name_of, path_text, policy_text
+from bridge.cli.notation import Entry, fields_of, kind_text, name_of, path_text, policy_text
 from bridge.cli.table import Lines, Table
 from bridge.model.keys import parse_key
 from bridge.queries.names import first_of, short_key
@@ -62,8 +62,8 @@ def _fields(side: _Side, other: _Side) -> Lines:
         return Lines("(no policy)")
     if "error" in side:
         return Lines(f"error: {side['error']['message']}")
-    theirs = leaves_of(other) if other and "error" not in other else {}
-    differing = {path: field for path, field in leaves_of(side).items() if theirs.get(path) != field}
+    theirs = fields_of(other) if other and "error" not in other else {}
+    differing = {path: field for path, field in fields_of(side).items() if theirs.get(path) != field}
     return Lines.joined(differing.values(), ", ") if differing else Lines("(not set)" if side["spec"] else "{}")
 
 

@@ -71,10 +71,17 @@ async def effective(engine: Engine, asked: Asked) -> Answer:
     staged: bool = asked.more["with_staged"]
     if asked.words:
         keys = await target_keys(engine.opa, asked.words, asked.namespace)
-        found = await effective_at(engine.opa, keys, kind, asked.source_namespace, with_staged=staged)
+        found = await effective_at(
+            engine.opa, keys, kind, asked.source_namespace, with_staged=staged, fields=not asked.wants_document
+        )
     else:
         found = await effective_everywhere(
-            engine.opa, kind, asked.namespace, asked.source_namespace, with_staged=staged
+            engine.opa,
+            kind,
+            asked.namespace,
+            asked.source_namespace,
+            with_staged=staged,
+            fields=not asked.wants_document,
         )
     found = await selected(engine.opa, found, "target", asked.selects)
     return Answer(lambda: [effective_table(found, wide=asked.wide)], "No effective policies found.", found)
@@ -105,8 +112,8 @@ def _effective(at_path: Entry, *, wide: bool) -> Lines:
     detached = [f"not attached: {why}" for why in at_path.get("notAttached", ())]
     if "error" in at_path:
         return Lines.joined(map(Lines, [f"error: {at_path['error']['message']}", *detached]), "; ")
-    fields = fields_of(at_path["spec"], at_path.get("origins", {}) if wide else {})
-    spec = Lines.joined(fields, ", ") if fields else Lines("{}")
+    fields = fields_of(at_path, with_policies=wide)
+    spec = Lines.joined(fields.values(), ", ") if fields else Lines("{}")
     staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
     shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
     incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]

@@ -126,37 +126,35 @@ def dict_at(path: Sequence[str], value: Any) -> Any:
     return {path[0]: dict_at(path[1:], value)} if path else value
 
 
-def compact(spec: Any) -> str:
-    """Return a spec on one line, `colors.accent=blue, theme=dark`."""
-    return ", ".join(fields_of(spec)) or "{}"
+def compact(value: Any) -> str:
+    """Return a value on one line, a mapping as `colors.accent=blue, theme=dark`."""
+    return ", ".join(f"{_name(path)}={value_text(leaf)}" for path, leaf in _leaves(value, ())) or "{}"
 
 
-def fields_of(spec: Any, origins: Entry | None = None) -> list[Lines]:
-    """Return each field of a spec; with `origins` also its policies."""
-    return [*_fields(spec, origins or {}).values()]
+def fields_of(at_path: Entry, *, with_policies: bool = True) -> dict[tuple[str, ...], Lines]:
+    """Return each field of an effective policy by its name, as one line and as lines of YAML.
 
-
-def leaves_of(at_path: Entry) -> dict[tuple[str, ...], Lines]:
-    """Return each field of an effective policy with its policies."""
-    return _fields(at_path["spec"], at_path["origins"])
-
-
-def _fields(spec: Any, origins: Entry) -> dict[tuple[str, ...], Lines]:
-    """Return fields as one line, `theme=dark [shop/cart]`, and as lines of YAML, `theme: dark  # shop/cart`."""
-    if isinstance(spec, list):  # an additive kind has one item for each policy, wherever it is listed
-        return {
-            (origins.get(f"/{place}", str(place)),): _field(
-                _item_text(item), nested_lines([item]), _origin([str(place)], origins)
-            )
-            for place, item in enumerate(spec)
-        }
-    found = {}
-    for path, value in _leaves(spec, ()):
-        name = field_name(pointer(*path)) or "(all)"
-        first, *others = value_lines(value)
-        lines = [f"{name}:", first, *others] if others or is_nested(value) else [f"{name}: {first}"]
-        found[path] = _field(f"{name}={value_text(value)}", lines, _origin(path, origins))
+    What is in effect, and whose it is, stands in the entry's `fields`, a field that a null removed without a value.
+    With policies these are `theme=dark [shop/cart]` and `theme: dark  # shop/cart`.
+    """
+    found: dict[tuple[str, ...], Lines] = {}
+    for one in at_path["fields"]:
+        if "value" not in one:
+            continue
+        origin = origin_text(one["policies"]) if with_policies else ""
+        if isinstance(at_path["spec"], list):  # an additive kind has one item for each policy, wherever it is listed
+            found[tuple(one["policies"])] = _field(_item_text(one["value"]), nested_lines([one["value"]]), origin)
+            continue
+        for path, value in _leaves(one["value"], tuple(segments_of(one["field"]))):
+            name = _name(path)
+            first, *others = value_lines(value)
+            lines = [f"{name}:", first, *others] if others or is_nested(value) else [f"{name}: {first}"]
+            found[path] = _field(f"{name}={value_text(value)}", lines, origin)
     return found
+
+
+def _name(path: Sequence[str]) -> str:
+    return field_name(pointer(*path)) or "(all)"
 
 
 def _field(text: str, lines: Sequence[str], origin: str) -> Lines:
@@ -197,12 +195,6 @@ def value_text(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.isprintable():
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _origin(path: Sequence[str], origins: Entry) -> str:
-    """Return the policies of a field: its own, or those of the unit that was merged as a whole."""
-    above = (origins.get(pointer(*path[:length])) for length in range(len(path), -1, -1))
-    return next((origin_text(origin) for origin in above if origin), "")
 
 
 def origin_text(origin: str | Sequence[str]) -> str:

@@ -97,7 +97,8 @@ async def request(engine: Engine, asked: Asked) -> Answer:
     from bridge.queries.asking import entry_gateway, proxy_commands
 
     gateway = asked.more["gateway"]
-    more = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
+    more: Entry = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
+    more |= {} if asked.wants_document else {"fields": True}
     found: list[Entry] = [await engine.opa.query("request", {**one, **more}) for one in _query_inputs(asked)]
     titles = asked.words if len(found) > 1 else ("",)
     commands = await proxy_commands(engine.opa, [one["gateway"] for one in found if one["rule"] and one["gateway"]])

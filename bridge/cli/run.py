@@ -150,7 +150,7 @@ async def _overview(settings: Settings, running: Running) -> tuple[list[Block], 
         text = f"{len(targets):,} effective targets: `pbctl effective` and `pbctl status` list their policies"
         return [text], example
     tables = [
-        effective_table(await effective_everywhere(running.engine.opa)),
+        effective_table(await effective_everywhere(running.engine.opa, fields=True)),
         *status_tables(await statuses(running.engine.opa, with_objects=False)),
         *placement_tables(await findings(running.engine.opa, settings.placed_types)),
     ]

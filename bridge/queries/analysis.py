@@ -205,6 +205,7 @@ class Analysis:
     remaining: list[Entry]
     effective: list[Entry]
     is_guarded: bool = True
+    with_fields: bool = False  # in the document
     outcomes: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -229,8 +230,23 @@ class Analysis:
                 "unchanged": self.unchanged,
             },
             "problems": {"introduced": self.introduced, "fixed": self.fixed, "unchanged": self.remaining},
-            "effective": self.effective,
+            "effective": self.effective if self.with_fields else without_fields(self.effective),
         }
+
+
+def without_fields(differences: Iterable[Entry]) -> list[Entry]:
+    """Return differences of effective policies without `fields`: documents have them as spec and origins."""
+    return [
+        {name: _without_fields(value) if name in _SIDES else value for name, value in difference.items()}
+        for difference in differences
+    ]
+
+
+_SIDES = ("before", "after")
+
+
+def _without_fields(side: Entry | None) -> Entry | None:
+    return side and {name: value for name, value in side.items() if name != "fields"}
 
 
 def is_error(problem: Mapping[str, Any]) -> bool:
@@ -260,13 +276,13 @@ async def analyze(
 
     `doubts_before` and `doubts_after` are unknown kinds and fields, and refused values, of the objects before the
     change, and of those that it writes. Effective policies are compared for requests from `source_namespace`; without
-    it also for each namespace with a difference. `for_page` adds `outcomes`, and `fields` to the effective policies.
+    it also for each namespace with a difference. `for_page` adds `outcomes`, and `fields` to the document.
     """
     keys = change.keys
     asked = {"sourceNamespace": source_namespace} if source_namespace else {}
     async with opened_states(engine, change) as states:
         find = _compare_everything if states.apart else _compare_concerned
-        found = await find(states, change, asked | ({"fields": True} if for_page else {}))
+        found = await find(states, change, {**asked, "fields": True})
         before, after = found.before.problems, found.after.problems
         before |= select_doubts(doubts_before, keys, before.values())
         after |= select_doubts(doubts_after, keys, after.values())
@@ -291,6 +307,7 @@ async def analyze(
             remaining=[one for one in remaining if one["subject"] in found.subjects],
             effective=found.differences,
             is_guarded=await _is_guarded(states),
+            with_fields=for_page,
             outcomes=await _query_outcomes(states.after, change, found.differences) if for_page else {},
         )
 
@@ -303,7 +320,7 @@ async def _query_outcomes(state: State, change: PlannedChange, differences: Sequ
 
 def _list_fields(side: Entry | None) -> frozenset[str]:
     """Return the pointers of the fields that are in effect on one side of a difference."""
-    return frozenset(side.get("origins", ())) if side else frozenset()
+    return frozenset(one["field"] for one in (side or {}).get("fields", ()) if "value" in one)
 
 
 async def _is_guarded(states: States) -> bool:

@@ -242,9 +242,10 @@ async def effective_at(
     source_namespace: str | None = None,
     *,
     with_staged: bool = False,
+    fields: bool = False,
 ) -> list[Entry]:
     """Return the effective policies at targets, and at the effective targets below them, as in the query result."""
-    query_input: dict[str, Any] = {"policyKind": kind} if kind else {}
+    query_input: dict[str, Any] = ({"policyKind": kind} if kind else {}) | ({"fields": True} if fields else {})
     if source_namespace:
         query_input["sourceNamespace"] = source_namespace
     if with_staged:
@@ -286,16 +287,18 @@ async def effective_everywhere(
     *,
     with_staged: bool = False,
     all_paths: bool = False,
+    fields: bool = False,
 ) -> list[Entry]:
     """Return the effective policies at every effective target of policies, or only in one namespace.
 
-    With `all_paths` also the paths to these targets that have no policy.
+    With `all_paths` also the paths to these targets that have no policy, with `fields` the list of fields in effect.
 
     Targets at which the query fails are left out, as by `in_batches`.
     """
     entries: dict[tuple[str, str], Entry] = {}  # an object's entries include those of its sections
     source: dict[str, Any] = {"sourceNamespace": source_namespace} if source_namespace else {}
-    source |= ({"staged": True} if with_staged else {}) | ({"allPaths": True} if all_paths else {})
+    options = {"staged": with_staged, "allPaths": all_paths, "fields": fields}
+    source |= {name: True for name, wanted in options.items() if wanted}
     for name, targets in (await scopes(opa, kind, with_staged=with_staged)).items():
         chosen = [str(key) for key in targets if namespace in {None, key.namespace}]
         more = {"policyKind": name, **source}

@@ -152,7 +152,9 @@ class Description:
         if self.status is not None:
             found["status"] = self.status
         if self.impact is not None:
-            found["impact"] = self.impact
+            from bridge.queries.analysis import without_fields
+
+            found["impact"] = self.impact | {"ifDeleted": without_fields(self.impact["ifDeleted"])}
         return found
 
 
@@ -168,7 +170,7 @@ async def describe(engine: Engine, key: Key) -> Description:
     if whole.type_id in await opa.query("kinds_in_force", {}):
         found = await statuses(opa, with_objects=False, kind=whole.type_id, with_affected=False)
         status = next((entry for entry in found.policies if entry["policy"] == str(whole)), None)
-        impact = await policy_impact(engine, {"policy": str(whole)})
+        impact = await policy_impact(engine, {"policy": str(whole), "fields": True})
         return Description(whole, held, [], [], [], [], [], problems, events, status, impact)
     explained = [_keep_paths(entry, key) for entry in await explained_at(opa, key)]
     attached = policies_at(picture)

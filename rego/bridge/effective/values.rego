@@ -82,6 +82,12 @@ as_asked(entry) := with_fields(entry) if {
 	input.fields
 } else := entry
 
+# METADATA
+# description: The same for a list.
+all_as_asked(entries) := [with_fields(entry) | some entry in entries] if {
+	input.fields
+} else := entries
+
 # Items of a list are in the order of their places, fields in that of their names.
 _ordered(segment) := to_number(segment) if {
 	regex.match(`^[0-9]+$`, segment)

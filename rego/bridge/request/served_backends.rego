@@ -133,7 +133,7 @@ policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kin
 
 _policies_on(kind, paths, source) := effective.listed(effective.policies_on(kind, paths, source), hierarchy.counted_paths(kind, paths), source) if {
 	input.allPaths
-} else := [effective.as_asked(entry) | some entry in effective.policies_on(kind, paths, source)]
+} else := effective.all_as_asked(effective.policies_on(kind, paths, source))
 
 # The nodes above a rule on the request's path, and the rule, from the top.
 _nodes_to(entry, rule) := [node |

@@ -13,13 +13,14 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   The effective policies at `targets`, for each policy kind and path; with `allPaths` also the paths without a policy.
+#   The effective policies at `targets`, for each policy kind and path; with `allPaths` also the paths without a policy,
+#   with `fields` each path's list of fields in effect.
 # entrypoint: true
 effective := problem if {
 	problem := queries.problem([["targets", "nodes"]])
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in queries.scopes_at(input.targets)
-	paths := engine.listed_policies_of(kind, node, queries.source)
+	paths := engine.all_as_asked(engine.listed_policies_of(kind, node, queries.source))
 	paths != []
 ]
 

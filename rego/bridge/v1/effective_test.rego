@@ -329,3 +329,13 @@ test_a_path_below_a_route_that_nothing_accepts_says_so if {
 	[path.notAttached | some path in _paths_of([away, policy], query_input)] == [["Gateway/infra/gone does not exist"]]
 	[path.notAttached | some path in _paths_of([away], object.union(query_input, {"allPaths": true}))] == [["Gateway/infra/gone does not exist"]]
 }
+
+test_paths_have_the_fields_in_effect_if_the_query_asks_for_them if {
+	asked := object.union(testing.changed([]), {"targets": [testing.cart_pay], "policyKind": "example.com/ColorPolicy"})
+	[plain] := v1.effective with input as object.union(asked, {"changes": {"upsert": array.concat(testing.world, [_themed])}})
+	not plain.paths[0].fields
+	[found] := v1.effective with input as object.union(asked, {"fields": true, "changes": {"upsert": array.concat(testing.world, [_themed])}})
+	found.paths[0].fields == [{"field": "/theme", "value": "dark", "policies": ["example.com/ColorPolicy/infra/themed"]}]
+}
+
+_themed := testing.color("infra", "themed", 1, [testing.ref("Gateway", "public")], {"theme": "dark"})

@@ -1,5 +1,7 @@
 """Differences of effective policies as tables."""
 
+from typing import Any
+
 from bridge.cli.differences import differences_table
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
@@ -13,6 +15,27 @@ DIFFERENCE = {
 }
 
 
+def side_with(policies: list[Any], **spec: Any) -> dict[str, Any]:
+    """Return one side of a difference whose fields all come from the first policy."""
+    owners = [policies[0]["policy"]]
+    fields = [{"field": f"/{name}", "value": value, "policies": owners} for name, value in spec.items()]
+    return {"spec": spec, "fields": fields, "policies": policies}
+
+
+def test_removed_field_is_not_in_effect() -> None:
+    removed = {"field": "/theme", "policies": ["example.com/ColorPolicy/infra/brand"]}
+    side = {"spec": {}, "fields": [removed], "policies": []}
+    (row,) = differences_table([DIFFERENCE | {"after": side}]).rows
+    assert row[-1] == "{}"
+
+
+def test_field_inside_a_merge_unit_has_the_policy_of_the_unit() -> None:
+    unit = {"field": "/limits/all", "value": {"rates": 5, "window": "1s"}, "policies": ["acme.io/P/infra/floor"]}
+    side = {"spec": {"limits": {"all": unit["value"]}}, "fields": [unit], "policies": []}
+    (row,) = differences_table([DIFFERENCE | {"after": side}]).rows
+    assert row[-1] == "limits.all.rates=5 [infra/floor], limits.all.window=1s [infra/floor]"
+
+
 def test_a_row_has_the_nodes_that_distinguish_its_path() -> None:
     (row,) = differences_table([DIFFERENCE]).rows
     assert list(row)[:3] == ["HTTPRoute/shop/cart", "ColorPolicy", "infra/public#http"]
@@ -20,21 +43,21 @@ def test_a_row_has_the_nodes_that_distinguish_its_path() -> None:
 
 def test_a_side_without_the_fields_of_the_other_says_so() -> None:
     brand = {"policy": "example.com/ColorPolicy/infra/brand", "target": GATEWAY, "outcome": "Programmed"}
-    side = {"spec": {"theme": "light"}, "origins": {}, "policies": [brand]}
-    more = {**side, "spec": {"theme": "light", "contrast": 7}}
+    side = side_with([brand], theme="light")
+    more = side_with([brand], contrast=7, theme="light")
     overridden = {
         **side,
         "policies": [brand, {**brand, "policy": "example.com/ColorPolicy/shop/x", "outcome": "Overridden"}],
     }
     cells = [
         tuple(differences_table([DIFFERENCE | {"before": before, "after": after}]).rows[0][-2:])
-        for before, after in [(more, side), (side, None), (side, overridden), (more, {**side, "spec": {}})]
+        for before, after in [(more, side), (side, None), (side, overridden), (more, side_with([brand]))]
     ]
     assert cells == [
-        ("contrast=7", "(not set)"),
-        ("theme=light", "(no policy)"),
+        ("contrast=7 [infra/brand]", "(not set)"),
+        ("theme=light [infra/brand]", "(no policy)"),
         ("infra/brand", "infra/brand, shop/x\u00a0(overridden)"),
-        ("contrast=7, theme=light", "{}"),
+        ("contrast=7 [infra/brand], theme=light [infra/brand]", "{}"),
     ]
 
 

@@ -32,6 +32,10 @@ ENTRY: dict[str, Any] = {
             "path": PATH,
             "spec": {"colors": {"accent": "light green"}, "contrast": 7},
             "origins": {"/colors/accent": CART, "/contrast": BRAND},
+            "fields": [
+                {"field": "/colors/accent", "value": "light green", "policies": [CART]},
+                {"field": "/contrast", "value": 7, "policies": [BRAND]},
+            ],
             "policies": [
                 {
                     "policy": BRAND,
@@ -72,7 +76,7 @@ def test_listeners_with_the_same_stack_are_one_line() -> None:
         gateway = f"{G}/Gateway/infra/edge"
         return {**ENTRY["paths"][0], "path": [gateway, f"{gateway}#{listener}", f"{G}/HTTPRoute/shop/cart", RULE]}
 
-    other = {**path_through("tls"), "spec": {"theme": "other"}}
+    other = {**path_through("tls"), "fields": [{"field": "/theme", "value": "other", "policies": [CART]}]}
     paths = [path_through("a"), other, *map(path_through, "bcde")]
     vias = [row[2] for row in effective_table([{**ENTRY, "paths": paths}]).rows]
     assert vias == ["infra/edge#a, #b, #c and 2 more", "infra/edge#tls"]

@@ -100,7 +100,9 @@ def test_comment_shows_introduced_problems_and_folds_the_others() -> None:
 
 def difference(number: int, theme: str = "dark") -> dict[str, Any]:
     """A difference at a route of its own, whose spec tells it from others."""
-    after = {"spec": {"theme": f"{theme}{number}"}, "origins": {"/theme": "example.com/P/shop/p"}, "policies": []}
+    value = f"{theme}{number}"
+    fields = [{"field": "/theme", "value": value, "policies": ["example.com/P/shop/p"]}]
+    after = {"spec": {"theme": value}, "fields": fields, "policies": []}
     target = f"gateway.networking.k8s.io/HTTPRoute/shop/r{number}"
     return {"target": target, "policyKind": "example.com/P", "path": [target], "before": None, "after": after}
 
@@ -121,7 +123,7 @@ def test_cut_value_of_a_comment_has_a_sign_and_keeps_the_difference(count: int) 
     for one in differences:
         one["after"] = copy.deepcopy(one["after"])
         one["before"] = copy.deepcopy(one["after"])
-        one["before"]["spec"]["theme"] = "x" * 500 + "light" + "y" * 500
+        one["before"]["fields"][0]["value"] = "x" * 500 + "light" + "y" * 500
     text = comment(Analysis([], [], [], [], [], [], [], differences), nowhere, "")
     assert text.count("…" + "x" * 30) == 2 * count
     assert text.count("xlighty") == text.count("xdarky") == count
