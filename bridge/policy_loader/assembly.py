@@ -200,17 +200,22 @@ def document(shipped: Shipped, submissions: Iterable[Submission]) -> dict[str, A
     return data
 
 
+def _modules_below(points: Collection[DataPath], submissions: Sequence[Submission]) -> list[tuple[Submission, str]]:
+    """Return the modules below these extension points, each with its submission."""
+    return [
+        (submission, submission.modules[name])
+        for submission in submissions
+        for name, package in packages(submission).items()
+        if any(package[: len(point)] == point for point in points)
+    ]
+
+
 def digest(submissions: Sequence[Submission], point: DataPath) -> str:
     """Return a digest of all that modules below an extension point can read of other submissions; "" without any.
 
     A module that reads `data` beyond the point and the bridge's own packages may read everything.
     """
-    inside = [
-        submission.modules[name]
-        for submission in submissions
-        for name, package in packages(submission).items()
-        if package[: len(point)] == point
-    ]
+    inside = [text for _, text in _modules_below((point,), submissions)]
     if not inside:
         return ""
     seen: list[Any] = inside
@@ -224,12 +229,7 @@ def submissions_behind(points: Collection[DataPath], submissions: Sequence[Submi
 
     These are the authors of such modules; all, where such a module reads `data` beyond the bridge's own packages.
     """
-    found = [
-        (submission, submission.modules[name])
-        for submission in submissions
-        for name, package in packages(submission).items()
-        if any(package[: len(point)] == point for point in points)
-    ]
+    found = _modules_below(points, submissions)
     if any(_BEYOND.search(text) for _, text in found):
         return submissions
     return [one for one in submissions if any(one is submission for submission, _ in found)]

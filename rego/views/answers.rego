@@ -93,7 +93,7 @@ _listeners(object_key) := {[["listeners", node], found] |
 		"stream": listener.protocol in {"TLS", "TCP", "UDP"},
 		"specificity": requests.specificity(requests.hostname(node)),
 		"virtualHosts": requests.implementation(node).virtualHosts,
-		"sharesHosts": listener.protocol in {"HTTP", "TLS"},
+		"sharesHosts": implementations.shares_hosts(implementations.envoy, listener.protocol),
 		"implementation": requests.implementation(node).name,
 		"servesCallsByPath": requests.implementation(node).precedence == "Envoy Gateway",
 		"name": keys.describe(node),

@@ -17,20 +17,25 @@ unreachable(spec) := array.slice(sort((((_malformed_matches(spec) | _unknown_mat
 } else := array.slice(sort(_malformed_matches(spec)), 0, 10)
 
 # An object's group has no version, and the core group is "". A kind is a name alone.
-_malformed_matches(spec) := ({sprintf("match.kinds[%d]: no API group is %q; %s", [place, group, advice]) |
+_malformed_matches(spec) := {sprintf("match.kinds[%d]: %s", [place, problem]) |
 	some place, entry in spec.match.kinds
+	some problem in _malformed_names(entry)
+}
+
+_malformed_names(entry) := {sprintf("no API group is %q; %s", [group, advice]) |
 	some group in entry.apiGroups
 	advice := _advice_for_group(group)
-} | {sprintf("match.kinds[%d]: no kind is %q; write %q", [place, kind, regex.split(`[/.]`, trim_left(kind, "/."))[0]]) |
-	some place, entry in spec.match.kinds
+} | {sprintf("no kind is %q; write %q", [kind, name]) |
 	some kind in entry.kinds
-	regex.match(`^[^/]*\.`, kind)
-	not contains(kind, "/")
-}) | {sprintf("match.kinds[%d]: no kind is %q; write %q", [place, kind, parts[count(parts) - 1]]) |
-	some place, entry in spec.match.kinds
-	some kind in entry.kinds
-	contains(kind, "/")
+	name := _name_in(kind)
+}
+
+# The kind in a text that is more than a kind, `<group>/<Kind>` or `<Kind>.<group>`.
+_name_in(kind) := parts[count(parts) - 1] if {
 	parts := split(kind, "/")
+	count(parts) > 1
+} else := split(trim_left(kind, "."), ".")[0] if {
+	contains(kind, ".")
 }
 
 _advice_for_group("core") := `the core group is ""`
@@ -59,6 +64,7 @@ _judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - 
 
 _unknown_matches(spec) := {sprintf("match.kinds[%d]: %s", [place, problem]) |
 	some place, entry in spec.match.kinds
+	_malformed_names(entry) == set() # reported as such
 	some problem in _unknown_entries(entry)
 }
 

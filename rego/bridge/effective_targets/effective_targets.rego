@@ -313,13 +313,9 @@ _reported(entry) := {"unknown": why, "policies": policies} if {
 
 # The hostnames of the requests at a route and a listener: those of the route that the listener serves (Gateway API,
 # HTTPRouteSpec.hostnames). `*` is any.
-_hostnames(place) := names if {
+_hostnames(place) := hierarchy.common_hostnames(own, served) if {
 	own := [lower(name) | some name in lookup.get(place.route).spec.hostnames]
-	served := array.concat([name | name := _listener_hostname(place.listener)], ["*"])[0]
-	names := {name | own == []; name := served} | {name |
-		some one in own
-		name := _narrower(one, served)
-	}
+	served := array.concat([name | name := _listener_hostname(place.listener)], [""])[0]
 }
 
 _listener_hostname(node) := name if {

@@ -61,11 +61,9 @@ _more_specific(object_key, port, transport, hostname) := {name |
 
 # A listener takes each hostname that its own covers. Listeners that share virtual hosts take their own only, because
 # other hostnames of routes are more specific.
-_takes_whole_names(object_key, protocol) if {
-	protocol == "HTTPS"
-} else := false if {
+_takes_whole_names(object_key, protocol) := false if {
 	some gateway in {object_key, taking_gateway(object_key)}
-	implementation(gateway).virtualHosts
+	implementations.shares_hosts(implementation(gateway), protocol)
 } else := true
 
 _is_taken(name, others, _) if name in others

@@ -12,6 +12,13 @@ specification := {"name": "Gateway API", "virtualHosts": false, "precedence": "G
 # What data planes based on Envoy do, if the implementation is not known.
 envoy := {"name": "Envoy", "virtualHosts": true, "precedence": "Gateway API"}
 
+# Listeners of one port with this protocol share virtual hosts. A TLS handshake selects a filter chain, so HTTPS listeners
+# share none.
+shares_hosts(reading, protocol) if {
+	reading.virtualHosts
+	protocol in {"HTTP", "TLS"}
+}
+
 # The same of the implementations that are known, by the controllerName of their GatewayClasses. Envoy Gateway's is tested
 # with a real Envoy (tests/e2e/test_against_envoy.py).
 by_controller := {

@@ -27,7 +27,7 @@ of(key) := union({_of_policy(key), _links(key), _shared_hostnames(key), _kinds(k
 # Whether this OPA has all that decides about an object. A view has that of its targets, and of policies whose targets all
 # are in it; a policy that selects its targets may select others.
 is_in_view(key) if {
-	not data.bridge_below.partial
+	not lookup.has_view
 } else if {
 	not kinds.of_policy(key)
 	lookup.is_in_view(key)

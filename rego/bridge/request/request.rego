@@ -113,8 +113,7 @@ entry_order(node, reading) := [_entry_rank(node, reading), specificity(hostname(
 }
 
 _entry_rank(node, reading) := virtual_host_rank(node) if {
-	reading.virtualHosts
-	listener(node).protocol in {"HTTP", "TLS"}
+	implementations.shares_hosts(reading, listener(node).protocol)
 } else := specificity(hostname(node))
 
 # The implementation of an entry point's Gateway. For a frontend there is no listener whose hostname matters.

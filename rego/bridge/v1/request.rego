@@ -1,5 +1,6 @@
 package bridge.v1
 
+import data.bridge.lookup
 import data.bridge.queries
 import data.bridge.request as requests
 
@@ -15,6 +16,6 @@ request := problem if {
 } else := problem if {
 	problem := queries.problem([["gateway", "optional node"]])
 } else := queries.not_in_view("a Gateway") if {
-	data.bridge_below.partial
+	lookup.has_view
 	count(requests.gateways) == 0
 } else := requests.answer

@@ -102,7 +102,7 @@ _named := {key |
 problems := problem if {
 	problem := queries.problem([["objects", "optional objects"]])
 } else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
-	data.bridge_below.partial
+	lookup.has_view
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
 	examined := {key | some key in input.objects} | {key | not input.objects; some type in lookup.types; some key in lookup.keys_of(type); finding.is_in_view(key)}
 }
