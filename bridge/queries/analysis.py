@@ -234,7 +234,7 @@ class Analysis:
         }
 
 
-def without_fields(differences: Iterable[Entry]) -> list[Entry]:
+def without_fields(differences: Iterable[Mapping[str, Any]]) -> list[Entry]:
     """Return differences of effective policies without `fields`: documents have them as spec and origins."""
     return [
         {name: _without_fields(value) if name in _SIDES else value for name, value in difference.items()}
@@ -245,7 +245,7 @@ def without_fields(differences: Iterable[Entry]) -> list[Entry]:
 _SIDES = ("before", "after")
 
 
-def _without_fields(side: Entry | None) -> Entry | None:
+def _without_fields(side: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     return side and {name: value for name, value in side.items() if name != "fields"}
 
 
