@@ -19,7 +19,9 @@ may_be_marked(policy_kind) if {
 #   An entry of effective policies as requests meet it (see `as_served`); with `incomplete`, a list of reasons, if a policy that has an effect there uses such a
 #   feature, with `remarks`, what values of its policies mean in words, and with `staged`, if the query asks for the staged
 #   policies too and some are on the path.
-marked(entry) := object.union(_remarked(entry), {"staged": staged}) if {
+marked(entry) := entry if {
+	not may_be_marked(keys.type_of(entry.policies[0].policy))
+} else := object.union(_remarked(entry), {"staged": staged}) if {
 	input.staged
 	staged := [one.policy | some one in entry.policies; policies.is_staged(lookup.get(one.policy))]
 	staged != []
@@ -30,7 +32,7 @@ _remarked(entry) := object.union(_complete(entry), {"remarks": sort(remarks)}) i
 	remarks := {remark |
 		some one in entry.policies
 		object.get(one, "outcome", "") != "Overridden"
-		some remark in policies.remarks(lookup.get(one.policy), false)
+		some remark in policies.remarks(lookup.get(one.policy))
 	}
 	count(remarks) > 0
 } else := _complete(entry)

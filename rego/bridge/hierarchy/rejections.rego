@@ -107,8 +107,6 @@ _rejection_message(link) := message if {
 } else := sprintf("%s has no port %s", [keys.describe(keys.object_of(link.child)), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"
 	is_port(link.child)
-} else := sprintf("%s is a route. kgateway delegates requests from route to route, and the bridge does not follow that", [keys.describe(link.parent)]) if {
-	names_route(link)
 } else := strings.replace_n(words, text) if {
 	text := _messages[link.reason]
 	words := {word: _word(word, link.parent, link.child) | some word in regex.find_n(`{[^}]*}`, text, -1)}
@@ -116,6 +114,14 @@ _rejection_message(link) := message if {
 
 _word("{parent}", parent, _) := keys.describe(parent)
 _word("{child}", _, child) := keys.describe(child)
+_word("{is no parent}", parent, _) := "is a route. kgateway delegates requests from route to route, and the bridge does not follow that" if {
+	levels.of(parent) == "Route"
+}
+
+_word("{is no parent}", parent, child) := sprintf("has no listener or port with the sectionName and port that %s names", [keys.describe(child)]) if {
+	levels.of(parent) != "Route"
+}
+
 _word("{kind}", _, child) := keys.parse(child).kind
 _word("{namespace}", _, child) := keys.parse(child).namespace
 _word("{service}", _, child) := keys.describe(keys.object_of(child))
@@ -130,7 +136,7 @@ _messages := {
 	"PortNotSpecified": "{parent} names {child} without a port: a backendRef to a Service needs one",
 	"UnsupportedProtocol": "port {port} of {service} is not for {own protocol}: its protocol is {protocols}",
 	"RefNotPermitted": "no ReferenceGrant in namespace {namespace} lets {parent} name {child}",
-	"NoMatchingParent": "{parent} has no listener or port with the sectionName and port that {child} names",
+	"NoMatchingParent": "{parent} {is no parent}",
 	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",
 	"ListenerIsolation": "more specific listeners take all requests for the hostnames of {child} from {parent}",
 	"NotAllowedByListeners": "{parent} does not accept {kind}s from namespace {namespace}. Check its protocol and allowedRoutes",

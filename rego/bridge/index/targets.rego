@@ -215,7 +215,7 @@ _names_others(obj) if count(raw_refs(obj)) > _first_refs
 _names_others(obj) if obj.spec.targetSelectors
 
 # The fields of a spec that name targets. Most objects have none of them, and are not read further.
-target_fields := array.concat(ref_fields, selector_fields)
+target_fields := ["targetRefs", "targetRef", "targetReference", "targetSelectors"]
 
 ref_fields := ["targetRefs", "targetRef", "targetReference"]
 

@@ -74,7 +74,7 @@ _facts_within_bounds(obj) := object.union_n([
 	key := keys.of(obj)
 	refs := index.target_refs(obj)
 	spec_facts := _spec_proper(type, obj)
-	invalid := {"invalid": message | message := _invalidity(obj, spec_facts)}
+	invalid := {"invalid": message | message := _invalidity(type, obj, spec_facts)}
 }
 
 # If policies of a kind select by fields, wider policies come before narrower ones; then those of a higher weight, if
@@ -106,17 +106,18 @@ _spec_facts(type, obj, spec_facts) := object.union_n([
 	not spec_facts.error
 } else := {}
 
-_invalidity(obj, spec_facts) := spec_facts.error if {
+_invalidity(type, obj, spec_facts) := spec_facts.error if {
 	true
 } else := _stanza_problem(obj) if {
 	true
-} else := sort(remarks(obj, true))[0]
+} else := sort(_remarks(kinds.get(type).remarks, obj, true))[0]
 
 # METADATA
-# description: |
-#   What the values of a policy mean, as messages by the kind's `remarks`: those that make it Invalid, or the others.
-remarks(obj, invalid) := {message |
-	some entry in kinds.get(keys.type(obj.apiVersion, obj.kind)).remarks
+# description: What the values of a policy mean, as messages by the kind's `remarks`, without those that make it Invalid.
+remarks(obj) := _remarks(kinds.get(keys.type(obj.apiVersion, obj.kind)).remarks, obj, false)
+
+_remarks(entries, obj, invalid) := {message |
+	some entry in entries
 	entry.invalid == invalid
 	every one in entry.when {
 		_has_value(obj, one)
@@ -257,17 +258,15 @@ _beside(type, obj, found) := {path |
 _stanza_problem(obj) := sprintf("spec.%s is not a list", [odd[0]]) if {
 	odd := [field |
 		some field in ["targetRefs", "targetSelectors"]
-		value := obj.spec[field]
-		not is_array(value)
-		value != null
+		not is_array(object.get(obj.spec, field, []))
+		obj.spec[field] != null
 	]
-	count(odd) > 0
 } else := "Policy has both spec.targetRef and spec.targetRefs: remove one of them" if {
 	# GEP-713 has targetRef instead of targetRefs, so a policy with both is ambiguous.
-	count(obj.spec.targetRefs) > 0
 	obj.spec.targetRef != null
+	count(obj.spec.targetRefs) > 0
 } else := "Policy names no target: spec.targetRefs is missing or empty" if {
-	[ref | some ref in index.raw_refs(obj)] == []
+	not index.raw_refs(obj)[0]
 	not obj.spec.targetSelectors[0]
 	kinds.needs_refs(keys.type(obj.apiVersion, obj.kind))
 }
