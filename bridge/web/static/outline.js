@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 import { isFound, isFoundPolicy } from "./finding.js";
-import { kindName, place, short } from "./keys.js";
+import { place, short } from "./keys.js";
 import { chip } from "./links.js";
 import { outcomeOf } from "./outcomes.js";
 import { naming, pills } from "./visible.js";
@@ -161,7 +161,7 @@ function policyRow(attached, { level, chosen, changed, words, violation }) {
     "div",
     {
       role: "treeitem", class: `row attached ${tone}${words.length > 0 && isFoundPolicy(attached, words) ? " found" : ""}`, tabindex: -1, "aria-level": level, "aria-selected": String(attached.policy === chosen),
-      "aria-label": `Policy ${kindName(attached.policyKind)} ${place(attached.policy)}, ${word}${changed.has(attached.policy) ? ", would change" : ""}${violation ? `, ${violation.words}` : ""}`,
+      "aria-label": `Policy ${short(attached.policy)}, ${word}${changed.has(attached.policy) ? ", would change" : ""}${violation ? `, ${violation.words}` : ""}`,
       title: `${short(attached.policy)}: ${word}`,
     },
     h("span", { class: "sign", "aria-hidden": "true" }, sign),
