@@ -1,0 +1,59 @@
+package bridge.proxies_test
+
+import data.bridge.proxies
+import data.bridge.proxies.envoy
+import data.bridge.testing
+
+_other_route := "gateway.networking.k8s.io/HTTPRoute/shop/matched"
+
+_matched(matches) := testing.with_hostnames(
+	testing.route("matched", [{"name": "public", "namespace": "infra"}], [{"name": "pay", "matches": matches}]),
+	["Shop.example.com"],
+)
+
+# The row about a rule with these matches, of which a proxy has these.
+_rule_row_of(matches, served) := row if {
+	node := sprintf("%s#pay", [_other_route])
+	found := [object.union({"proxy": "edge", "via": testing.listener_http, "family": 0, "late": false, "hosts": ["shop.example.com"]}, one) | some one in served]
+	rows := proxies.rule_rows with input as object.union(testing.changed([_matched(matches)]), {"targets": [node], "found": {node: found}})
+	[row] := rows
+}
+
+_prefix := [["path", "", "PathPrefix", "/cart"]]
+
+test_rule_is_verified_if_the_proxy_serves_each_match_at_each_hostname if {
+	row := _rule_row_of([{"path": {"value": "/cart/"}}], [{"match": _prefix}])
+	[row.state, row.expected, row.actual] == ["verified", ["shop.example.com/cart/*"], ["shop.example.com/cart/*"]]
+}
+
+test_rule_that_the_proxy_serves_otherwise_is_not_verified if {
+	match := {"path": {"value": "/cart"}}
+	_rule_row_of([match], [{"match": _prefix, "hosts": ["other.example.com"]}]).state == "missing in the proxy"
+	_rule_row_of([match, {"method": "POST"}], [{"match": _prefix}]).message == "the proxy does not serve shop.example.com/* header :method=POST"
+	_rule_row_of([match], [{"match": _prefix}, {"match": [["path", "", "Exact", "/pay"]]}]).message == "the proxy also serves shop.example.com/pay"
+	_rule_row_of([match], [{"match": _prefix, "late": true}]).state == "cannot be read"
+	_rule_row_of([match], [{"match": null}]).state == "cannot be read"
+}
+
+test_headers_and_parameters_are_compared_by_their_first_value if {
+	matches := [{
+		"path": {"type": "RegularExpression", "value": "/c.*"},
+		"headers": [{"name": "X-A", "value": "1"}, {"name": "x-a", "value": "2"}],
+		"queryParams": [{"name": "q", "type": "RegularExpression", "value": "a+"}],
+	}]
+	served := sort([["path", "", "RegularExpression", "/c.*"], ["header", "x-a", "Exact", "1"], ["query", "q", "RegularExpression", "a+"]])
+	_rule_row_of(matches, [{"match": served}]).expected == ["shop.example.com~/c.* header x-a=1 query q~a+"]
+	_rule_row_of(matches, [{"match": served}]).state == "verified"
+}
+
+test_match_of_an_envoy_has_its_conditions if {
+	envoy.match({"prefix": "/"}) == [["path", "", "PathPrefix", "/"]]
+	envoy.match({"path": "/pay", "headers": [{"name": "X-A", "stringMatch": {"exact": "1"}}]}) == [["header", "x-a", "Exact", "1"], ["path", "", "Exact", "/pay"]]
+	envoy.match({"safeRegex": {"regex": "/c.*"}, "queryParameters": [{"name": "q", "stringMatch": {"safeRegex": {"regex": "a+"}}}]}) == [
+		["path", "", "RegularExpression", "/c.*"],
+		["query", "q", "RegularExpression", "a+"],
+	]
+	every other in [{}, {"prefix": "/cart"}, {"prefix": "/", "runtimeFraction": {}}, {"prefix": "/", "headers": [{"name": "a", "presentMatch": true}]}] {
+		envoy.match(other) == null
+	}
+}
