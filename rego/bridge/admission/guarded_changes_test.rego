@@ -181,7 +181,7 @@ test_a_label_of_an_object_without_targets_may_violate_a_constraint if {
 		"onParameterSelectionNoMatch": "deny",
 	})
 	found := _messages([selecting], [_namespace({"team": "red"})], _update("", "", _namespace({"team": "red"}), _namespace({})))
-	["deny", "[teams] Namespace shop: no entry of parameterSelection matches"] in found
+	["deny", "[teams] Namespace/shop: no entry of parameterSelection matches"] in found
 	_messages([selecting], [_namespace({})], _update("", "", _namespace({}), _namespace({"team": "blue"}))) == set()
 }
 
@@ -310,7 +310,7 @@ test_at_most_five_violations_are_listed_and_then_the_ways_out if {
 	count(listed) == 7
 	listed[5] == "and 2 more violations"
 	startswith(listed[6], "ways out: ")
-	endswith(listed[6], "in Constraint c")
+	endswith(listed[6], "in Constraint/c")
 	warned := admission._listed({object.union(row, {"enforcementAction": "warn"}) | some row in rows}, "warn") with input as _deletion
 	count(warned) == 6
 }
