@@ -74,7 +74,6 @@ SILENCE = 30.0  # seconds that a sync waits for types that do not respond while 
 PROBE = 2.0  # seconds between two checks of OPA
 AUDIT = 60.0  # seconds between two audits of all of OPA's data
 _AUDIT_SHARE = 200  # an audit is followed by at least this multiple of its own duration
-_MOMENT = 0.005  # seconds between two checks of a write that takes several of these
 _RULES_LOOK = 0.05  # seconds between two checks whether OPA has loaded other modules
 
 
@@ -190,10 +189,11 @@ class Replicator:
 
     async def add(self, objects: Iterable[Object]) -> None:
         """Take in objects that the source has not delivered, after the initial sync; return once OPA has them."""
-        for obj in objects:
-            self._intake.take_in(Upserted(key_of(obj).type_id, (obj,)))
-        while not self.idle:  # noqa: ASYNC110 (a few times in its life)
-            await asyncio.sleep(_MOMENT)
+        async with self.changing:
+            for obj in objects:
+                self._intake.take_in(Upserted(key_of(obj).type_id, (obj,)))
+            while self.waiting:
+                await self._write_piece()
 
     async def finish(self) -> None:
         """Stop reading changes; return once OPA has pending ones.
