@@ -38,12 +38,14 @@ Package = tuple[str, ...]  # from the root of OPA's data
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A rule's head is at the beginning of its line. A function with that name is not a policy.
 _VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
+_VIOLATIONS = re.compile(_VIOLATION.pattern.replace("violation", "violations"), re.MULTILINE)
 _BY_TARGET = re.compile(r"^violations_at\(", re.MULTILINE)
 
 
 _JUDGED = """{reported |
 	some target in input.targets
-	some found in data.%s.violations with input as object.union(input, target)
+	answer := data.%s.violations with input as object.union(input, target)
+	some found in data.bridge.effective_targets.listed(answer)
 	reported := data.bridge.effective_targets.reported(target, found)
 }"""
 
@@ -52,7 +54,7 @@ _FOUND = """names contains %s
 
 found(%s, parameters, targets) := {[reported.msg, reported.details] |
 	some target in targets
-	some one in data.%s.violations_at(target, parameters, targets)
+	some one in %s
 	reported := data.bridge.effective_targets.reported(target, one)
 }"""
 
@@ -67,12 +69,13 @@ def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
     `modules` are admins', each with its package. A Constraint names a policy in the form of the package declaration
     (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package whose name is data, but it can look up a
     rule's key. Guardrails, the packages below `bridge.guardrails`, judge each effective target at an object, and have
-    rules `violations`; those with a function `violations_at` are in `functions_by_target` instead.
+    a rule `violations`; those with a function `violations_at` are in `functions_by_target` instead.
     """
     modules = list(modules)
-    guardrails = {_name(package) for package, _ in modules if _is_guardrail(package)}
-    names = sorted({_name(package) for package, text in modules if _VIOLATION.search(text)} | guardrails)
     functions = set(_functions(modules))
+    guardrails = {_name(package) for package, text in modules if _is_guardrail(package) and _VIOLATIONS.search(text)}
+    others = {_name(package) for package, text in modules if not _is_guardrail(package) and _VIOLATION.search(text)}
+    names = sorted(others | guardrails | functions)
     listed = ", ".join(map(json.dumps, names))
     rules = [
         f"violations[{json.dumps(name)}] := {_JUDGED % name if name in guardrails else f'data.{name}.violation'}"
@@ -89,7 +92,12 @@ def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Pa
     `own` are packages of admins: the parameters of a shipped guardrail that one of them replaces are the admin's.
     """
     rules = [f"own contains {json.dumps(_name(package))}" for package in sorted(own) if _is_guardrail(package)]
-    rules += [_FOUND % (json.dumps(name), json.dumps(name), name) for name in _functions(modules)]
+    owned = {_name(package) for package in own}
+    for name in _functions(modules):
+        answer = f"data.{name}.violations_at(target, parameters, targets)"
+        if name in owned:  # shipped ones are sets
+            answer = f"data.bridge.effective_targets.listed({answer})"
+        rules.append(_FOUND % (json.dumps(name), json.dumps(name), answer))
     return "\n\n".join(["package bridge.constraints.by_target", *rules]) + "\n" if rules else ""
 
 

@@ -83,6 +83,33 @@ def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None
     }
 
 
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("violation contains {", "policy bridge.guardrails.checkout is not loaded"),
+        ("violatoins contains {", "policy bridge.guardrails.checkout is not loaded"),
+        (
+            "violations contains 1 if {",
+            "rule checkout via Gateway infra/public#https: a violation is no object with a message: 1",
+        ),
+        (
+            "violations := 1 if {",
+            "rule checkout via Gateway infra/public#https: a violation is no object with a message: 1",
+        ),
+        ("violations_at(target, _, _) := true if {", "a violation is no object with a message: true"),
+    ],
+)
+def test_a_guardrail_of_another_form_is_not_green(bridge: Run, tmp_path: Path, rule: str, message: str) -> None:
+    [head] = [line for line in OWN.splitlines() if "violations contains" in line]
+    text = OWN.replace(head, f"    {rule}" if "if {" in rule else head.replace("violations contains {", rule))
+    if "_at(" in rule:
+        text = text.replace("input.", "target.")
+    (tmp_path / "own.yaml").write_text(text)
+    done = bridge("problems", "--violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    assert done.returncode != 0
+    assert any(message in row["message"] for row in json.loads(done.stdout)), done.stdout
+
+
 NEW = """apiVersion: policybridge.io/v1alpha1
 kind: Constraint
 metadata: {name: contrast}

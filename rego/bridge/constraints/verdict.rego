@@ -111,7 +111,9 @@ _acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 	]
 }
 
-policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule violation: until then, %s", [policy, _meanwhile[done]])
+policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule %s: until then, %s", [policy, rule, _meanwhile[done]]) if {
+	rule := {true: "violations", false: "violation"}[is_guardrail(policy)]
+}
 
 _meanwhile := {
 	"deny": "matching objects are denied",

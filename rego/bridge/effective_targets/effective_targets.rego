@@ -342,6 +342,18 @@ covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 
 # METADATA
 # description: |
+#   The violations that an admin's guardrail answers, for `reported`. What is not in the form of a violation is one with a
+#   message about that, and so is an answer that is no set and no list.
+listed(answer) := {_formed(found) | some found in answer} if {
+	type_name(answer) in {"array", "set"}
+} else := {_formed(answer)}
+
+_formed(found) := found if {
+	is_object(found)
+} else := {"message": sprintf("a violation is no object with a message: %s", [json.marshal(found)])}
+
+# METADATA
+# description: |
 #   A guardrail's violation in the form of a Constraint's, `{msg, details}`. `found` is `{message, severity?, field?,
 #   policies?, extent?}`; `policies` are those at fault. `details` have an `identity` if the query compares states.
 reported(target, found) := {

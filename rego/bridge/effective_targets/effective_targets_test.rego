@@ -110,3 +110,13 @@ test_a_policy_above_a_bound_that_the_bridge_manages_has_no_effect if {
 	some target in _cart([wide]) with data.bridge_settings.bounds as {"leaves": 3}
 	target.policies == {}
 }
+
+test_an_answer_in_another_form_is_a_violation if {
+	wrong := {"message": "a violation is no object with a message: 1"}
+	effective_targets.listed({{"message": "no"}}) == {{"message": "no"}}
+	effective_targets.listed([{"message": "no"}]) == {{"message": "no"}}
+	effective_targets.listed({"message": "no"}) == {{"message": "no"}}
+	effective_targets.listed([]) == set()
+	effective_targets.listed({1}) == {wrong}
+	effective_targets.listed(1) == {wrong}
+}

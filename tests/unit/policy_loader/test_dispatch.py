@@ -1,6 +1,6 @@
 import pytest
 
-from bridge.policy_loader.assembly import dispatcher
+from bridge.policy_loader.assembly import dispatcher, functions_by_target
 
 RULE = 'violation contains {"msg": "no"} if input.review'
 
@@ -28,3 +28,28 @@ def test_a_package_without_such_a_rule_is_none(text: str) -> None:
 def test_the_same_packages_make_the_same_text_whatever_their_order() -> None:
     first, second = (("a",), RULE), (("b",), RULE)
     assert dispatcher([first, second]) == dispatcher([second, first])
+
+
+@pytest.mark.parametrize(
+    "rule", ["violations contains 1", "  default violations := set()", "violations_at(target, _, _) := set()"]
+)
+def test_a_guardrail_has_a_rule_or_a_function_for_targets(rule: str) -> None:
+    package = ("bridge", "guardrails", "own")
+    assert 'policies := {"bridge.guardrails.own"}' in dispatcher(
+        [(package, f"package bridge.guardrails.own\n\n{rule}\n")]
+    )
+
+
+@pytest.mark.parametrize("rule", [RULE, "violatoins contains 1 if true", "violations(x) := x", "helper := 1"])
+def test_a_guardrail_without_it_is_none(rule: str) -> None:
+    package = ("bridge", "guardrails", "own")
+    assert "policies := set()" in dispatcher([(package, f"package bridge.guardrails.own\n\n{rule}\n")])
+
+
+def test_answers_of_shipped_functions_are_sets() -> None:
+    own, shipped = ("bridge", "guardrails", "own"), ("bridge", "guardrails", "shipped")
+    text = functions_by_target(
+        [(own, "violations_at(_, _, _) := []"), (shipped, "violations_at(_, _, _) := set()")], [own]
+    )
+    assert "listed(data.bridge.guardrails.own.violations_at(target, parameters, targets))" in text
+    assert "some one in data.bridge.guardrails.shipped.violations_at(target, parameters, targets)" in text
