@@ -358,6 +358,9 @@ class _Judge:
         if not await self._exists(key):
             yield "the object does not exist"
             return
+        if what == "violations" and not await self._is_judged(key):
+            yield "no Constraint matches the object"
+            return
         rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
         if what == "problems":
             answer = await in_batches(self._opa, what, "objects", [str(key)], self._more)
@@ -370,6 +373,10 @@ class _Judge:
                     yield f"{row['constraint']} cannot tell: {row['message']}"
         if found != set(wanted):
             yield f"expected {_join_names(sorted(wanted))}, found {_join_names(sorted(found))}"
+
+    async def _is_judged(self, key: Key) -> bool:
+        judged = await self._ask("audit_keys", {"objects": [str(key)]})
+        return any(judged.values())
 
     async def _at(self, at: At) -> AsyncIterator[str]:
         key = await self._key(at.target)

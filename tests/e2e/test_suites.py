@@ -140,6 +140,11 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["problems: expected none, found Violation"],
     ),
     ({"changes": {"apply": ["limit.yaml"]}, "problems": {"HTTPRoute/shop/cart": ["Violation"]}}, []),
+    ({"violations": {"HTTPRoute/shop/cart": []}}, ["violations: no Constraint matches the object"]),
+    (
+        {"changes": {"apply": ["limit.yaml"]}, "violations": {"Gateway/infra/public": []}},
+        ["violations: no Constraint matches the object"],
+    ),
     ({"effective": [{**CHECKOUT, "target": "HTTPRoute/shop/carts"}]}, ["did you mean HTTPRoute/shop/cart?"]),
     ({"status": {"Service/shop/catalog": {"Accepted": "True"}}}, ["Service/shop/catalog: it has no status"]),
     (

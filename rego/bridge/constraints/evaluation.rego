@@ -57,6 +57,10 @@ _subjects(match, object_keys) := {key: it |
 	matches(match, it)
 }
 
+# METADATA
+# description: Those of these stored objects that a Constraint matches.
+matched_among(name, object_keys) := object.keys(_subjects(object.get(active_constraints[name], "match", {}), object_keys))
+
 _keys_to_judge(match, null) := keys_matched(match)
 _keys_to_judge(match, object_keys) := {key |
 	some key in object_keys

@@ -83,10 +83,12 @@ _without_identity(row) := json.remove(row, ["/details/identity"])
 # METADATA
 # description: |
 #   The keys of the objects that Constraints match by their kind, by the Constraint's name. With `namespaces` only those in
-#   them, of Constraints with a namespaceSelector.
+#   them, of Constraints with a namespaceSelector. With `objects` those of them that the Constraints match.
 # entrypoint: true
 audit_keys := problem if {
 	problem := _audit_problem
+} else := {name: sort(judging.matched_among(name, input.objects)) | some name in _constraints; judging.active_constraints[name]} if {
+	input.objects
 } else := {name: sort(judging.audit_keys_in(name, input.namespaces)) | some name in _constraints; judging.selects_by_namespace(name)} if {
 	input.namespaces
 } else := {name: sort(judging.audit_keys(name)) | some name in _constraints; judging.active_constraints[name]}

@@ -186,6 +186,17 @@ test_audited_are_the_objects_of_the_kinds_that_a_constraint_names if {
 	found == {"seen": ["core/Service/shop/cart", "core/Service/shop/stock"]}
 }
 
+test_matched_among_objects_is_what_the_whole_match_selects if {
+	narrow := testing.with_spec(
+		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "narrow"),
+		{"policy": "testing.seen", "match": {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}], "name": "cart"}},
+	)
+	held := object.union(testing.stored([narrow]), _judged)
+	asked := {"constraints": ["narrow"], "objects": ["core/Service/shop/cart", "core/Service/shop/stock", "core/Service/shop/gone"]}
+	found := v1.audit_keys with input as asked with data.objects as held
+	found == {"narrow": ["core/Service/shop/cart"]}
+}
+
 test_audited_in_a_namespace_is_what_goes_by_its_labels if {
 	namespaced := testing.with_spec(
 		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "by-namespace"),
