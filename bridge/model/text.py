@@ -20,5 +20,12 @@ def _printable(character: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the name that is most like a misspelled one; None if none is. `likeness` is the least one, from 0 to 1."""
-    return next(iter(difflib.get_close_matches(name, list(names), n=1, cutoff=likeness)), None)
+    """Return the name that is most like a misspelled one, whatever the case of letters; None if none is.
+
+    `likeness` is the least one, from 0 to 1.
+    """
+    candidates: dict[str, str] = {}
+    for each in names:
+        candidates.setdefault(each.casefold(), each)
+    found = difflib.get_close_matches(name.casefold(), list(candidates), n=1, cutoff=likeness)
+    return candidates[found[0]] if found else None

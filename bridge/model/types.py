@@ -9,6 +9,21 @@ CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 POLICY_KIND = "policybridge.io/PolicyKind"
 CONSTRAINT = "policybridge.io/Constraint"
 OWN_VERSIONS = dict.fromkeys((POLICY_KIND, CONSTRAINT, "policybridge.io/RegoPolicy"), ("v1alpha1",))  # of the own CRDs
+# Kinds of the Kubernetes API v1.34 in the groups that no CRD can have, because their names have no dot.
+KUBERNETES = {
+    CORE: frozenset(
+        (
+            *("Binding", "ComponentStatus", "ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node"),
+            *("PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "ReplicationController"),
+            *("ResourceQuota", "Secret", "Service", "ServiceAccount"),
+        )
+    ),
+    "apps": frozenset(("ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+    "autoscaling": frozenset(("HorizontalPodAutoscaler", "Scale")),
+    "batch": frozenset(("CronJob", "Job")),
+    "policy": frozenset(("Eviction", "PodDisruptionBudget", "PodSecurityPolicy")),
+}
+CORE_VERSIONS = dict.fromkeys((f"{CORE}/{kind}" for kind in KUBERNETES[CORE]), ("v1",))
 GUARDRAIL_PREFIX = "bridge.guardrails."  # of the Rego packages that judge what is in effect
 DESCRIBING = frozenset({POLICY_KIND, CRD})  # types whose objects describe policy kinds
 ALWAYS = (

@@ -17,7 +17,7 @@ import msgspec
 
 from bridge.model.keys import group_of
 from bridge.model.text import nearest
-from bridge.model.types import OWN_VERSIONS
+from bridge.model.types import KUBERNETES, OWN_VERSIONS
 from bridge.sources.defaults import mapping_of
 
 if TYPE_CHECKING:
@@ -75,18 +75,19 @@ class KnownFields:
     """
 
     def __init__(self, crds: Iterable[Object] = (), described: Iterable[str] = ()) -> None:
-        self._described = {*described, *OWN_VERSIONS}
+        of_kubernetes = [f"{group}/{kind}" for group, kinds in KUBERNETES.items() for kind in kinds]
+        self._described = {*described, *OWN_VERSIONS, *of_kubernetes}
         self._read_released = _read_released()
         self._defined = {type_id: fields for crd in crds for type_id, fields in fields_of(crd)}
         self._kinds: dict[str, set[str]] = {}
-        for type_id in (*OWN_VERSIONS, *self._read_released, *self._defined):
+        for type_id in (*OWN_VERSIONS, *of_kubernetes, *self._read_released, *self._defined):
             group, _, kind = type_id.rpartition("/")
             self._kinds.setdefault(group, set()).add(kind)
 
     def doubts(self, obj: Object) -> list[Doubt]:
         """Return what an object (with apiVersion, kind and metadata) has and its schema does not, at most 20 doubts.
 
-        Kinds of groups without any schema, such as Kubernetes' own, have none.
+        Kinds of groups without any schema have none, and of Kubernetes' own groups only their names are known.
         """
         group, kind = group_of(obj["apiVersion"]), obj["kind"]
         type_id = f"{group}/{kind}"
@@ -100,6 +101,12 @@ class KnownFields:
     def _find_unknown_kind(self, group: str, kind: str) -> Iterator[Doubt]:
         if kinds := self._kinds.get(group):
             near = nearest(kind, kinds, _SIMILAR)
+            others = sorted(name for name, known in self._kinds.items() if kind in known) if group in KUBERNETES else []
+            if others and near is None:
+                hint = f"; did you mean the group {' or '.join(others)}?"
+                message = f'unknown kind "{kind}" in the group {group}{hint}'
+                yield Doubt("UnknownKind", message, True, ("apiVersion",))
+                return
             message = f'unknown kind "{kind}" in the group {group}{_hint_at(near)}'
             yield Doubt("UnknownKind", message, near is not None, ("kind",))
         elif near := nearest(group, (name for name, kinds in self._kinds.items() if kind in kinds), _SIMILAR):

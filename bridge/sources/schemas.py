@@ -23,7 +23,7 @@ import jsonschema_rs
 import msgspec
 
 from bridge.model.keys import group_of
-from bridge.model.types import OWN_VERSIONS
+from bridge.model.types import CORE_VERSIONS, OWN_VERSIONS
 from bridge.sources.defaults import drop_nulls, mapping_of
 from bridge.sources.rules import KEYWORD, NAMED_FORMATS, Rules
 
@@ -101,11 +101,12 @@ class Schemas:
     def unserved_version(self, obj: Object) -> tuple[str, bool] | None:
         """Return that no API server takes an object in its version, and whether this is certain.
 
-        None if one does, and for a kind without a schema. It is certain by a CRD, and not by a release.
+        None if one does, and for a kind without a schema. It is certain by a CRD and for the core group, not by a
+        release.
         """
         group, kind, version = group_of(obj["apiVersion"]), obj["kind"], obj["apiVersion"].rpartition("/")[2]
         type_id = f"{group}/{kind}"
-        served: Iterable[str] = self._defined.get(type_id, ()) or OWN_VERSIONS.get(type_id, ())
+        served: Iterable[str] = self._defined.get(type_id, ()) or (OWN_VERSIONS | CORE_VERSIONS).get(type_id, ())
         certain = bool(served)
         if not served:
             served = _shipped_versions(type_id)

@@ -51,6 +51,20 @@ def test_kind_that_a_policy_kind_describes_is_not_unknown() -> None:
             written("PolicyKind", {}, "policybrige.io/v1alpha1"),
             'unknown group "policybrige.io" of the kind PolicyKind; did you mean "policybridge.io"?',
         ),
+        (
+            written("httproute", {}),
+            'unknown kind "httproute" in the group gateway.networking.k8s.io; did you mean "HTTPRoute"?',
+        ),
+        (written("Servce", {}, "v1"), 'unknown kind "Servce" in the group core; did you mean "Service"?'),
+        (
+            written("HTTPRoute", {}, "v1"),
+            'unknown kind "HTTPRoute" in the group core; did you mean the group gateway.networking.k8s.io?',
+        ),
+        (
+            written("HTTPRoute", {}, "gateway.networking.k8s.io"),
+            'unknown kind "HTTPRoute" in the group core; did you mean the group gateway.networking.k8s.io?',
+        ),
+        (written("Service", {}, "apps/v1"), 'unknown kind "Service" in the group apps; did you mean the group core?'),
         (written("HTTPRoute", {"parentRef": []}), 'unknown field "spec.parentRef"; did you mean "parentRefs"?'),
         (
             written("HTTPRoute", {"rules": [{}, {"backendRef": []}]}),
@@ -84,6 +98,8 @@ def test_unknown_name_that_resembles_no_other_may_be_of_a_newer_release(released
     "obj",
     [
         written("Deployment", {"anything": 1}, "apps/v1"),
+        written("Pod", {"anything": 1}, "v1"),
+        written("Service", {"anything": 1}, "serving.knative.dev/v1"),
         written("ColorPolicy", {"anything": 1}, "example.com/v1"),
         written("HTTPRoute", {"rules": [{"name": "a", "backendRefs": [{"name": "b", "port": 80}]}]}, labels={"a": "b"}),
         written(

@@ -107,7 +107,8 @@ def test_every_served_version_has_its_schema(released: Schemas) -> None:
 def test_a_version_that_no_api_server_serves_is_reported(released: Schemas) -> None:
     for served in ("gateway.networking.k8s.io/v1", "gateway.networking.k8s.io/v1beta1"):
         assert released.unserved_version(obj("HTTPRoute", {}, served)) is None
-    assert released.unserved_version(obj("Pod", {}, "v9")) is None
+    assert released.unserved_version(obj("Pod", {}, "v9")) == ("no version 'v9' of Pod, only v1", True)
+    assert released.unserved_version(obj("Deployment", {}, "apps/v9")) is None
     message, certain = released.unserved_version(obj("HTTPRoute", {}, "gateway.networking.k8s.io/v9")) or ("", True)
     assert (message.partition(" in a release")[0], certain) == ("no version 'v9' of HTTPRoute, only v1, v1beta1", False)
     own = Schemas([crd({})])
