@@ -167,8 +167,6 @@ class Changes:
 
     async def _answer(self, request: web.Request, content: bytes) -> web.Response:
         deleted = request.query.getall("delete", [])
-        if not content.strip() and not deleted:
-            raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")
         analyzing = asyncio.create_task(self._analyze(content, deleted))
         try:
             while not (await asyncio.wait({analyzing}, timeout=PAUSE))[0]:
@@ -188,6 +186,8 @@ class Changes:
                 raise Refused(503, "TooMany", message, {"Retry-After": "1"}) from error
             except TooCostlyError as error:
                 raise Refused(413, "TooCostly", str(error)) from error
+        if not (objects or problems or deleted):
+            raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")
         going = await deleted_keys(engine, deleted)
         pruned = [prune(obj) for obj in objects]
         found = await analyze(

@@ -16,6 +16,14 @@ spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: posts}]
   overrides: {palettes: [{name: dusk, hours: [18, 19]}, {name: dawn}]}
 """
+LATE = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: late, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}]
+  defaults: {theme: dusk}
+"""
 WIDTH = "document.querySelector('#details {}')?.getBoundingClientRect().width"
 FIRST_ROW = "document.querySelector('#details .fields tbody tr:nth-child(2)').getBoundingClientRect().bottom"
 
@@ -105,6 +113,25 @@ async def test_an_error_is_shown_at_its_field(shop: Bridge, page: Opened) -> Non
     await page.see_what_would_change(delete="ColorPolicy/infra/nowhere")
     await page.shows("#changes-form .error", "ColorPolicy/infra/nowhere is not found")
     assert await page.page.evaluate(invalid) == "changes-delete"
+
+
+async def test_an_outdated_preview_says_so(changing: Bridge, page: Opened) -> None:
+    await page.go(changing.url)
+    await page.see_what_would_change(text="{apiVersion: v1, kind: Namespace, metadata: {name: unused}}")
+    await page.shows("#changes-answer .verdict.changes", "No effective policy changes")
+    (changing.folder / "late.yaml").write_text(LATE)
+    await page.shows("#changes-answer .outdated", "Objects have changed since this answer")
+    assert await page.page.locator("#changes-answer .verdict.changes").count() == 0
+    await page.page.get_by_role("button", name="Compare again").click()
+    await page.shows("#changes-answer .verdict.changes", "No effective policy changes")
+    assert await page.page.locator("#changes-answer .outdated").count() == 0
+
+
+async def test_a_preview_of_nothing_is_an_error(shop: Bridge, page: Opened) -> None:
+    page.excuse("400")
+    await page.go(shop.url)
+    await page.see_what_would_change(text="# apply this later")
+    await page.shows("#changes-form .error", "nothing to analyze")
 
 
 async def test_a_preview_is_green_only_if_nothing_changes(shop: Bridge, page: Opened) -> None:

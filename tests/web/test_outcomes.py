@@ -78,7 +78,7 @@ async def test_an_outcome_that_is_not_certain_has_a_sign_a_filter_and_a_row(chan
     assert pill is not None
     assert "overridden" not in pill["classes"]
     await page.page.get_by_role("button", name="Show everything").click()
-    await page.page.get_by_role("button", name="Show only these", exact=True).click()
+    await page.page.get_by_role("button", name="Show only problems", exact=True).click()
     await page.until("!policyBridge.graph.position('core/Service/payments/ledger')")
     assert await page.position(f"{SLOW}\n@gateway.networking.k8s.io/Gateway/harbor/quay") is not None
     await row.click()

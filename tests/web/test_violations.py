@@ -14,6 +14,13 @@ CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 ASSETS = "gateway.networking.k8s.io/HTTPRoute/shop/storefront#assets"
 CALLBACKS = "gateway.networking.k8s.io/HTTPRoute/payments/callbacks"
 PORT = "core/Service/shop/cart#http"
+ROUTES = "gateway.networking.k8s.io/HTTPRoute/shop"
+MISSPELLED = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: misspelled, namespace: shop}
+spec: {parentRefs: [{name: public, namespace: infra}], rulez: []}
+"""
 STRICTER = """
 apiVersion: policybridge.io/v1alpha1
 kind: Constraint
@@ -94,6 +101,30 @@ async def test_violations_follow_changes(guarded: Bridge, page: Opened) -> None:
     finally:
         added.unlink()
     await page.shows("#details .violations h3", "Violations (20)")
+
+
+async def test_violations_and_misspelled_fields_are_problems(guarded: Bridge, page: Opened) -> None:
+    added = guarded.folder / "misspelled.yaml"
+    added.write_text(MISSPELLED)
+    try:
+        await page.go(f"{guarded.url}#view=list")
+        await page.shows("#details", "HTTPRoute/shop/misspelled UnknownField")
+        await page.page.get_by_label("Only problems").check()
+        await page.until(
+            "!document.querySelector('#list-rows [data-key=\"gateway.networking.k8s.io/Gateway/infra/public\"]')"
+        )
+        rows = await page.page.locator("#list-rows tr").evaluate_all("rows => rows.map((row) => row.dataset.key)")
+        assert {CHECKOUT.partition("#")[0], f"{ROUTES}/misspelled"} <= set(rows)
+        await page.page.locator("#view-picture").click()
+        await page.until(f"policyBridge.graph.position('{CHECKOUT}')")
+        assert await page.position(f"{ROUTES}/misspelled")
+    finally:
+        added.unlink()
+
+
+async def test_problems_of_objects_without_a_place_are_not_left_out_silently(guarded: Bridge, page: Opened) -> None:
+    await page.go(f"{guarded.url}#view=list&problems=only&namespaces=nowhere")
+    await page.shows("#list-empty", "No object here has problems")
 
 
 async def test_a_change_lists_new_violations_apart_from_those_that_exist(guarded: Bridge, page: Opened) -> None:

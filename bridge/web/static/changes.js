@@ -14,6 +14,8 @@ const OPEN = 3; // groups of differences that are open at first
 export class ChangesBox {
   #on;
   #turn = 0;
+  #hasAnswer = false; // that is current
+  #isLate = false; // whether objects have changed since the question
 
   constructor(on) {
     this.#on = on;
@@ -26,12 +28,26 @@ export class ChangesBox {
       byId("changes-form").reset();
       showError(byId("changes-form"), "");
       fill(byId("changes-answer"));
+      this.#hasAnswer = false;
       on.changed(new Map(), new Map());
     });
   }
 
+  /** Objects have changed: the answer is about the state before. It is not computed again by itself, because that is costly. */
+  outdate() {
+    this.#isLate = true;
+    if (!this.#hasAnswer) return;
+    this.#hasAnswer = false;
+    const answer = byId("changes-answer");
+    const verdict = answer.querySelector(".verdict");
+    if (verdict) verdict.className = "verdict";
+    answer.prepend(h("p", { class: "outdated", role: "status" }, "Objects have changed since this answer. ",
+      h("button", { type: "button", class: "action", on: { click: () => this.#ask() } }, "Compare again")));
+  }
+
   async #ask() {
     const turn = (this.#turn += 1);
+    this.#hasAnswer = this.#isLate = false;
     const answer = byId("changes-answer");
     const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
     showError(byId("changes-form"), "");
@@ -49,6 +65,8 @@ export class ChangesBox {
     }
     if (turn !== this.#turn) return;
     fill(answer, h("h3", { class: "spoken" }, "Answer"), summary(analysis), this.#problems(analysis), effective(analysis));
+    this.#hasAnswer = true;
+    if (this.#isLate) this.outdate();
     announce(answer.querySelector(".verdict").textContent);
     this.#on.changed(marks(analysis), added(analysis));
   }

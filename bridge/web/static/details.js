@@ -6,7 +6,7 @@ import { effectiveParts, fieldTable, hasPaths, senderPart } from "./effective.js
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
 import { LEVELS } from "./layout.js";
 import { chip, linkPart, nodeLink, objectLink, policyLink, trail } from "./links.js";
-import { outcomeNamed, outcomeOf, PROBLEMS } from "./outcomes.js";
+import { outcomeNamed, outcomeOf } from "./outcomes.js";
 import { reasonMark } from "./reasons.js";
 import { ROOM } from "./visible.js";
 import { yamlText } from "./yaml.js";
@@ -150,7 +150,7 @@ function overview(wire, violations, topology, showOnly) {
     violations.part(topology, (constraints) => showOnly({ violations: new Set(constraints) })),
     h("h3", { tabindex: -1 }, wire.isComputing ? "Computing outcomes …" : troubled.length ? `Needs attention: ${numbers}` : wire.isKnown ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
-    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ outcomes: new Set(PROBLEMS) }) } }, troubled.length > shown.length ? `Show only these ${troubled.length.toLocaleString("en")}` : troubled.some(({ object, about }) => object && !about) ? "Show only those of policies and links" : "Show only these")),
+    troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ problems: true }) } }, "Show only problems")),
     isLarge && namespacesPart(troubled, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Select a row or a card to see its effective policies, which policy each field comes from, and why."));

@@ -8,6 +8,7 @@ export const noFilters = () => ({
   namespaces: new Set(), // only these; empty: all
   hiddenKinds: new Set(),
   hiddenPolicyKinds: new Set(),
+  problems: false, // only what needs attention: what has a problem, or violates a Constraint
   violations: new Set(), // only what violates one of these Constraints; empty: everything
   outcomes: new Set(), // only where policies or links have one of these; empty: everywhere
   without: "", // only effective targets without this policy kind, or field of it: KIND[.spec.FIELD]
@@ -17,7 +18,14 @@ export const noFilters = () => ({
 
 export const isFiltered = (filters) =>
   ["namespaces", "hiddenKinds", "hiddenPolicyKinds", "outcomes", "violations"].some((name) => filters[name].size > 0) ||
-  filters.without !== "" || filters.focus !== undefined;
+  filters.problems || filters.without !== "" || filters.focus !== undefined;
+
+/** The text for an empty list or picture. Objects that are not in the hierarchy have problems too, which the overview lists. */
+export function nothingShown(filters, topology, wire) {
+  if (topology.size === 0 && wire.policies === 0) return "There are no objects yet.";
+  return filters.problems && wire.troubledKeys().length > 0 ? "No object here has problems. \"Needs attention\" lists those of others."
+    : "No object matches the filters.";
+}
 
 /** The topology as the filters show it. */
 export class Filtered {
@@ -27,17 +35,19 @@ export class Filtered {
   #matched; // a Set of keys, or null: all
   #kept; // the same with the nodes above
   #idle; // a Set of keys that the picture leaves out
+  #troubled; // a Set of keys of what needs attention
   #below = new Map();
 
   /**
-   * `added`: policies that would be attached, by node; `violations`: a Violations; `uncovered`: Set of targets, or null;
-   * `apart`: Set of keys that must not be left out.
+   * `added`: policies that would be attached, by node; `violations`: a Violations; `troubled`: Set of what has problems;
+   * `uncovered`: Set of targets, or null; `apart`: Set of keys that must not be left out.
    */
-  constructor(topology, filters, added, violations, uncovered, apart) {
+  constructor(topology, filters, added, violations, troubled, uncovered, apart) {
     this.#added = added;
     this.#topology = topology;
     this.#filters = filters;
-    this.#matched = matched(topology, filters, violations, uncovered);
+    this.#troubled = new Set([...troubled, ...violations.concerned()]);
+    this.#matched = matched(topology, filters, violations, this.#troubled, uncovered);
     this.#kept = this.#matched && kept(topology, filters, this.#matched);
     this.#idle = idle(topology, violations, apart);
   }
@@ -58,6 +68,7 @@ export class Filtered {
     const namespace = parts(attached.policy).namespace;
     if (hiddenPolicyKinds.has(attached.policyKind) || (namespaces.size && !namespaces.has(namespace))) return false;
     if (outcomes.size && ![...outcomesAt({ policies: [attached], refused: [] })].some((outcome) => outcomes.has(outcome))) return false;
+    if (this.#filters.problems && !this.#troubled.has(attached.policy)) return false;
     const isLimited = violations.size > 0 || this.#filters.without !== "" || this.#filters.focus !== undefined;
     return !isLimited || nodes.some((key) => this.lists(key));
   }
@@ -129,11 +140,11 @@ export class Filtered {
 }
 
 /** The nodes that match the filters; null without filters. */
-function matched(topology, filters, violations, uncovered) {
-  const { namespaces, outcomes, focus } = filters;
-  if (!namespaces.size && !outcomes.size && !filters.violations.size && !uncovered && focus === undefined) return null;
+function matched(topology, filters, violations, troubled, uncovered) {
+  const { namespaces, outcomes, problems, focus } = filters;
+  if (!problems && !namespaces.size && !outcomes.size && !filters.violations.size && !uncovered && focus === undefined) return null;
   const within = around(topology, focus);
-  return new Set([...within.keys()].filter((key) => (!uncovered || uncovered.has(key)) && matches(topology.nodes.get(key), filters, violations)));
+  return new Set([...within.keys()].filter((key) => (!uncovered || uncovered.has(key)) && matches(topology.nodes.get(key), filters, violations, troubled)));
 }
 
 /** The matched nodes and those above them. */
@@ -147,9 +158,10 @@ function kept(topology, { focus }, matches_) {
 const around = (topology, focus) =>
   focus !== undefined && topology.has(focus) ? new Set([focus, ...topology.ancestors([focus]), ...topology.descendants([focus])]) : topology.nodes;
 
-function matches(node, { hiddenPolicyKinds, outcomes, namespaces, violations: violated }, violations) {
+function matches(node, { hiddenPolicyKinds, outcomes, problems, namespaces, violations: violated }, violations, troubled) {
   const policies = node.policies.filter((policy) => !hiddenPolicyKinds.has(policy.policyKind));
   if (violated.size && !violations.concern(node, violated)) return false;
+  if (problems && ![node.key, ...policies.map(({ policy }) => policy)].some((key) => troubled.has(key))) return false;
   if (outcomes.size && ![...outcomesAt({ policies, refused: node.refused })].some((outcome) => outcomes.has(outcome))) return false;
   return !namespaces.size || namespaces.has(parts(node.key).namespace) || policies.some(({ policy }) => namespaces.has(parts(policy).namespace));
 }

@@ -3,7 +3,7 @@
 import { byId, fill, h } from "./dom.js";
 import { byName, kindName } from "./keys.js";
 import { isFiltered, noFilters } from "./filtering.js";
-import { outcomeNamed, OUTCOMES, PROBLEMS } from "./outcomes.js";
+import { outcomeNamed, OUTCOMES } from "./outcomes.js";
 
 const SEVERAL = "\n"; // the value of the option for several namespaces
 
@@ -18,8 +18,7 @@ export class Filters {
     this.#filters = filters;
     this.#changed = changed;
     byId("filter-problems").addEventListener("change", (event) => {
-      filters.outcomes.clear();
-      if (event.target.checked) for (const outcome of PROBLEMS) filters.outcomes.add(outcome);
+      filters.problems = event.target.checked;
       changed();
     });
     byId("filters").addEventListener("submit", (event) => event.preventDefault()); // Enter ends the input
@@ -63,7 +62,7 @@ export class Filters {
       this.#namespaces(facets.namespaces);
     }
     for (const [input, isOn] of this.#isOn) input.checked = isOn();
-    byId("filter-problems").checked = filters.outcomes.size === PROBLEMS.length && PROBLEMS.every((outcome) => filters.outcomes.has(outcome));
+    byId("filter-problems").checked = filters.problems;
     byId("namespace").value = filters.namespaces.size > 1 ? SEVERAL : [...filters.namespaces][0] ?? "";
     byId("filter-without").value = filters.without;
     byId("filter-without").setAttribute("aria-invalid", String(problem !== ""));

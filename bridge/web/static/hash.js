@@ -17,6 +17,7 @@ export function readHash() {
     request: Object.fromEntries([...parameters].filter(([name]) => name.startsWith("r.")).map(([name, value]) => [name.slice(2), value])),
     filters: {
       ...Object.fromEntries(sets),
+      problems: parameters.get("problems") === "only",
       without: parameters.get("without") ?? "",
       focus: parameters.get("focus") ?? undefined,
       text: parameters.get("find") ?? "",
@@ -34,6 +35,7 @@ export function writeHash({ chosen, tab, view, sort, request, filters }, isStep)
   put("sort", sort === "namespace" ? undefined : sort);
   for (const [name, value] of Object.entries(request)) put(`r.${name}`, value);
   for (const [filter, name] of Object.entries(SETS)) put(name, [...filters[filter]].join(","));
+  put("problems", filters.problems && "only");
   put("without", filters.without);
   put("focus", filters.focus);
   put("find", filters.text.trim());

@@ -2,6 +2,7 @@
 
 import { byId, breakable, fill, h } from "./dom.js";
 import { fieldNote, isFound, isFoundPolicy } from "./finding.js";
+import { nothingShown } from "./filtering.js";
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
 import { LEVELS } from "./layout.js";
 import { outcomeOf, OUTCOMES } from "./outcomes.js";
@@ -46,7 +47,7 @@ export class List {
   }
 
   /** Draw rows: of `topology` and `wire` those that `filtered` lists and the search finds. */
-  draw(topology, filtered, { chosen, words, matches, violations, sort }, wire) {
+  draw(topology, filtered, { chosen, words, matches, violations, sort, filters }, wire) {
     const rows = [...objectRows(topology, filtered, words), ...policyRows(topology, filtered, words, matches, wire)];
     const problems = wire.problemCounts();
     const violated = violations.counts();
@@ -62,7 +63,7 @@ export class List {
     if (at >= this.#shown) this.#shown = at + SHOWN;
     this.#fill(chosen, wire.isComputing);
     byId("list-empty").hidden = this.#rows.length > 0;
-    byId("list-empty").textContent = words.length ? "Nothing matches this search and the filters." : topology.nodes.size ? "No object matches the filters." : "There are no objects yet.";
+    byId("list-empty").textContent = words.length ? "Nothing matches this search and the filters." : nothingShown(filters, topology, wire);
     if (chosen !== this.#chosen && (at >= 0 || !chosen)) {
       this.#chosen = chosen;
       if (at >= 0) byId("list-rows").rows[at].scrollIntoView({ block: "nearest" });

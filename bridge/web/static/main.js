@@ -7,7 +7,7 @@ import { Coverage } from "./coverage.js";
 import { Details } from "./details.js";
 import { byId } from "./dom.js";
 import { find, wordsOf } from "./finding.js";
-import { Filtered, isFiltered, noFilters } from "./filtering.js";
+import { Filtered, isFiltered, noFilters, nothingShown } from "./filtering.js";
 import { Filters } from "./filters.js";
 import { setUpFrame } from "./frame.js";
 import { Graph } from "./graph.js";
@@ -74,7 +74,7 @@ const requestBox = new RequestBox({
     if (way && !again) graph.reveal([[...(state.way ?? [])]]);
   },
 });
-new ChangesBox({
+const changesBox = new ChangesBox({
   changed(keys, added) {
     Object.assign(state, { changed: keys, added });
     draw();
@@ -141,9 +141,9 @@ function draw(fits = false) {
   const words = wordsOf(state.filters.text);
   const chosenNodes = state.chosen ? nodesOf(state.chosen) : [];
   const named = new Set([...chosenNodes.slice(0, 40), ...[...state.changed.keys()].flatMap(nodesOf).slice(0, 60)]);
-  const filtered = new Filtered(topology, state.filters, state.added, violations, coverage.targets, named);
+  const filtered = new Filtered(topology, state.filters, state.added, violations, wire.troubledKeys(), coverage.targets, named);
   latest = visible(topology, filtered, state.opened, new Set([...named, ...(state.way ?? []), ...found(words)]), wire.isWhole);
-  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words, matches: mentions.found, violations, sort: state.sort };
+  const marks = { chosen: state.chosen, on: lit(chosenNodes), changed: state.changed, words, matches: mentions.found, violations, sort: state.sort, filters: state.filters };
   const view = state.view ?? state.start;
   const isNew = document.body.dataset.view !== view;
   document.body.dataset.view = view;
@@ -158,7 +158,7 @@ function draw(fits = false) {
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
     : `${total} nodes · ${wire.policies.toLocaleString("en")} policies`;
   byId("empty").hidden = view === "list" || latest.nodes.size > 0;
-  byId("empty").textContent = isFiltered(state.filters) ? "No object matches the filters." : "There are no objects yet.";
+  byId("empty").textContent = nothingShown(state.filters, topology, wire);
   drawn.count += 1;
   drawn.at = performance.now();
   drawn.shown = latest.nodes.size;
@@ -237,6 +237,7 @@ function askAgain() {
   settling = undefined;
   details.show(state.chosen, topology);
   requestBox.refresh();
+  changesBox.outdate();
   askCoverage(true);
   mentions.ask(state.filters.text, true);
   loadProblems();

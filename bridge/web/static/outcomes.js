@@ -23,6 +23,3 @@ export const outcomeNamed = (name) => WORDS[name] ?? WORDS.Unknown;
 
 /** The outcomes by which users filter. */
 export const OUTCOMES = ["Programmed", "PartiallyProgrammed", "Overridden", "Refused", "Differs", "NoScope", "Reconciling", "Incomplete"];
-
-/** Those that need attention. */
-export const PROBLEMS = OUTCOMES.filter((name) => !["Programmed", "PartiallyProgrammed"].includes(name));

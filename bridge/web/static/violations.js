@@ -39,6 +39,11 @@ export class Violations {
     return [node.key, ...node.policies.map(({ policy }) => policy)].some((key) => this.at(key).some(({ constraint }) => constraints.has(constraint)));
   }
 
+  /** The keys of nodes and policies at fault, and of their objects. */
+  concerned() {
+    return [...this.#at].flatMap(([key, found]) => [key, ...found.map(({ object }) => object)]);
+  }
+
   /** The number of violations by each object. */
   counts() {
     const found = new Map();

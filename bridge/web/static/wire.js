@@ -124,6 +124,11 @@ export class Wire {
     this.#beside = problems.map(problemOf((subject) => this.isPolicy(subject)));
   }
 
+  /** The keys of the objects and policies that need attention. */
+  troubledKeys() {
+    return this.troubled().map(({ policy, object }) => policy ?? object);
+  }
+
   /** The number of problems of each object and policy, without warnings. */
   problemCounts() {
     const found = new Map();
