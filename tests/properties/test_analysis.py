@@ -22,7 +22,7 @@ from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS, CRD
 from bridge.offline.engine import Engine
 from bridge.opa.client import Opa
-from bridge.queries.analysis import Analysis, analyze
+from bridge.queries.analysis import Analysis, analyze, without_fields
 from bridge.queries.states import plan_change
 from bridge.replicator.replicator import Replicator
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
@@ -207,7 +207,7 @@ def reported(analysis: Analysis) -> Answers:
             json.dumps(difference["path"]),
             difference.get("sourceNamespace", ""),
         ): tuple(difference[side] for side in SIDES)
-        for difference in analysis.effective
+        for difference in without_fields(analysis.effective)
     }
 
 
