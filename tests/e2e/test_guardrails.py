@@ -90,11 +90,11 @@ def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None
         ("violatoins contains {", "policy bridge.guardrails.checkout is not loaded"),
         (
             "violations contains 1 if {",
-            "rule checkout via Gateway infra/public#https: a violation is no object with a message: 1",
+            "a violation is no object with a message: 1",
         ),
         (
             "violations := 1 if {",
-            "rule checkout via Gateway infra/public#https: a violation is no object with a message: 1",
+            "a violation is no object with a message: 1",
         ),
         ("violations_at(target, _, _) := true if {", "a violation is no object with a message: true"),
     ],
