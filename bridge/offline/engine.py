@@ -190,7 +190,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
                     starting = await stack.enter_async_context(_start_opa(found.bundle))
             asked = None if has_rego or (found and found.submissions) else question
-            filled = await stack.enter_async_context(_fill_from(source, starting, types, asked))
+            filled = await stack.enter_async_context(_fill_from(source, starting, types, asked, objects))
             yield Engine(
                 filled.opa,
                 [*source.problems, *rejected],
@@ -319,14 +319,19 @@ class _Filled:
 
 @asynccontextmanager
 async def _fill_from(
-    source: Source, starting: asyncio.Task[str], types: Sequence[str], question: Question | None = None
+    source: Source,
+    starting: asyncio.Task[str],
+    types: Sequence[str],
+    question: Question | None = None,
+    objects: Sequence[Object] | None = None,
 ) -> AsyncIterator[_Filled]:
-    """Yield an OPA with the objects of a source, or a slice of them for a question."""
+    """Yield an OPA with the objects of a source (None: unknown), or a slice of them for a question."""
     async with Opa(await starting) as opa:
         part = None
         if question is not None:
             withheld = Withheld(**await opa.query("withheld", {}))
-            if question.names(withheld.types):
+            names = question.names(withheld.types)
+            if names and (objects is None or withheld.spares(objects, names)):
                 source = part = Slice(source, withheld, question)
         replicator = Replicator(source, opa, (*ALWAYS, *types))
         async with beside(replicator.run()) as running:

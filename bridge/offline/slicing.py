@@ -35,12 +35,13 @@ class Withheld(NamedTuple):
     """What a slice may be without, as the query `withheld` returns it.
 
     Objects of `types`, and those that name only such objects in the fields `refs` of their spec, and have none of the
-    fields `selectors`.
+    fields `selectors`. Nothing, if there is an object of the types `selecting`.
     """
 
     types: Collection[str]
     refs: Sequence[str]
     selectors: Sequence[str]
+    selecting: Collection[str]
 
     def has(self, obj: Object) -> bool:
         """Return whether a slice may be without an object."""
@@ -56,6 +57,11 @@ class Withheld(NamedTuple):
         return bool(refs) and all(
             isinstance(ref, dict) and f"{ref.get('group')}/{ref.get('kind')}" in self.types for ref in refs
         )
+
+    def spares(self, objects: Iterable[Object], names: Collection[str]) -> bool:
+        """Return whether a slice of these objects for a question about these names lacks any, as far as types tell."""
+        types = {f"{group_of(obj['apiVersion'])}/{obj['kind']}" for obj in objects}
+        return types.isdisjoint(self.selecting) and any(obj["metadata"]["name"] in names for obj in objects)
 
 
 class Slice:

@@ -9,10 +9,13 @@ import pytest
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.offline.slicing import Mentions, Withheld
+from bridge.opa.client import Opa
 from tests.builders import GATEWAY_API, gateway, http_route, policy, policy_kind, resource, target_ref
 from tests.properties.test_slices import answers, filled, sliced
+from tests.warm_opa import WarmOpa
 
 COLOR = policy_kind("ColorPolicy", effectiveTarget="Rule", defaultStrategy="PatchDefaults")
+ALL = resource("security.istio.io/v1", "AuthorizationPolicy", "all", "shop", spec={})
 ROUTE = f"{GATEWAY_API}/HTTPRoute"
 
 
@@ -36,6 +39,17 @@ async def test_slice_lacks_routes_and_policies_that_share_only_a_gateway(opa_pat
         assert await answers(part, target) == await answers(whole, target)
 
 
+@pytest.mark.parametrize(
+    ("more", "name", "expected"), [([], "route-7", True), ([], "rout-7", False), ([ALL], "route-7", False)]
+)
+async def test_no_slice_of_objects_without_the_name_or_with_a_policy_that_selects(
+    opa_path: Path, more: list[Object], name: str, expected: bool
+) -> None:
+    async with WarmOpa(opa_path) as managed, Opa(managed.url) as opa:
+        withheld = Withheld(**await opa.query("withheld", {}))
+    assert withheld.spares([*folder_of(10), *more], {name}) is expected
+
+
 async def test_slice_has_a_route_that_shares_a_backend_by_another_namespace(opa_path: Path) -> None:
     shared = {"name": "route-7-backend", "port": 80}
     here = http_route(
@@ -49,7 +63,7 @@ async def test_slice_has_a_route_that_shares_a_backend_by_another_namespace(opa_
 
 @pytest.mark.parametrize("raw", [False, True])
 def test_policies_are_withheld_if_they_name_only_routes(raw: bool) -> None:
-    withheld = Withheld(frozenset({ROUTE}), ["targetRefs", "targetRef"], ["targetSelectors"])
+    withheld = Withheld(frozenset({ROUTE}), ["targetRefs", "targetRef"], ["targetSelectors"], ())
     route, edge = target_ref("HTTPRoute", "a"), target_ref("Gateway", "edge")
     specs: list[tuple[Any, bool]] = [
         ({"targetRefs": [route, route]}, True),

@@ -167,7 +167,7 @@ sets := data.kind_sets if {
 sets_of(described) := {
 	"managed": {type: true | some type, kind in described; kind.mode == "Manage"},
 	"presets": {type: true | some type, kind in described; kind.preset},
-	"selecting": {type: true | some type, kind in described; some field in ["selectors", "boundBy"]; kind[field]},
+	"selecting": selecting_of(described),
 	"virtual": {type_of_target(target): true | some kind in described; some target in kind.targets; target.virtual},
 	"binding": {entry.type: kinds_bound |
 		some kind in described
@@ -184,6 +184,8 @@ sets_of(described) := {
 		])
 	},
 }
+
+selecting_of(described) := {type: true | some type, kind in described; some field in ["selectors", "boundBy"]; kind[field]}
 
 # The inputs of facts of a kind's policies besides the policy: a hash of the kind's description (`by`), and one of the
 # levels from extension modules. Stored facts with another stamp are ignored.

@@ -1,14 +1,21 @@
 package bridge.v1
 
 import data.bridge.index
+import data.bridge.kinds
 import data.bridge.queries
 
 # METADATA
 # description: |
 #   The objects that an OPA for questions about some routes may be without: those of `types`, and those that name only
 #   objects of these types in the fields `refs` of their spec, and have none of the fields `selectors`.
+#   An answer reads all of them if there is an object of the types `selecting`.
 # entrypoint: true
-withheld := {"types": sort(queries.slice_types), "refs": index.ref_fields, "selectors": index.selector_fields}
+withheld := {
+	"types": sort(queries.slice_types),
+	"refs": index.ref_fields,
+	"selectors": index.selector_fields,
+	"selecting": sort(object.keys(kinds.selecting_of(kinds.presets))),
+}
 
 # METADATA
 # description: |
