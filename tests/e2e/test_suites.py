@@ -146,7 +146,10 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         ["violations: no Constraint matches the object"],
     ),
     ({"effective": [{**CHECKOUT, "target": "HTTPRoute/shop/carts"}]}, ["did you mean HTTPRoute/shop/cart?"]),
-    ({"status": {"Service/shop/catalog": {"Accepted": "True"}}}, ["Service/shop/catalog: it has no status"]),
+    (
+        {"status": {"Service/shop/catalog": {"Accepted": "True"}}},
+        ["Service/shop/catalog is not a policy of an active kind"],
+    ),
     (
         {
             "changes": {"delete": ["ColorPolicy/infra/brand"]},
@@ -154,7 +157,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
             "problems": {"ColorPolicy/infra/brand": []},
             "violations": {"ColorPolicy/infra/brand": []},
         },
-        ["it has no status", "problems: the object does not exist", "violations: the object does not exist"],
+        ["ColorPolicy/infra/brand does not exist"],
     ),
     ({"effective": [{**CHECKOUT, "origins": {"/colors": "ColorPolicy/shop/cart"}}]}, ["/colors: expected from"]),
     (
