@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import re
 import resource
+import secrets
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from pathlib import Path
@@ -388,7 +389,8 @@ def _bound_memory(pid: int, most: int) -> None:
             resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
 
 
-_CHECKED_FILE = re.compile(rf"\b\d{{5,}}{re.escape(SUFFIX)}")  # as in `_write_folder`
+_RANDOM_BYTES = 8
+_CHECKED_FILE = re.compile(rf"\b[0-9a-f]{{{2 * _RANDOM_BYTES}}}-\d{{5,}}{re.escape(SUFFIX)}")  # as in `_write_folder`
 
 
 class CheckError(Exception):
@@ -411,8 +413,10 @@ async def _write_folder(
     try:
         with tempfile.TemporaryDirectory(prefix="policy-bridge-check-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
-            # Numbers, because an author's name may be longer than a file system allows.
-            files = {f"{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
+            # Numbers, because an author's name may be longer than a file system allows; after random digits, because a
+            # number in an author's text must not get another author's name in messages.
+            prefix = secrets.token_hex(_RANDOM_BYTES)
+            files = {f"{prefix}-{number:05}{SUFFIX}": path for number, path in enumerate(texts)}
             await asyncio.to_thread(_write_texts, folder, files, texts)
             if old:
                 (folder / MANIFEST).write_bytes(

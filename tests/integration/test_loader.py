@@ -41,6 +41,17 @@ async def test_rego_for_opa_before_1_0_gets_the_command_that_rewrites_it(bench: 
         assert "convert it with `opa fmt --write --v0-v1 FILE`, or set the label" in message
 
 
+async def test_message_repeats_file_names_in_an_authors_text_as_the_author_wrote_them(bench: Bench) -> None:
+    bench.put("other", "package team.other\n\nx := 1\n")
+    await bench.until_active("other")
+    numbers = [f"{number:05}.rego" for number in range(200)]  # more than files of one check
+    bench.put("curious", "package team.curious\n\n" + "".join(f'x := data.missing["{one}"](1)\n' for one in numbers))
+    await bench.refused("curious")
+    problems = bench.verdicts["curious"].problems
+    assert {problem.file for problem in problems} == {"m0.rego"}
+    assert {problem.message for problem in problems} == {f'undefined function data.missing["{one}"]' for one in numbers}
+
+
 async def test_function_that_rego_v1_removed_gets_its_replacement(bench: Bench) -> None:
     bench.put("a", 'package team.a\n\nx := cast_array({1})\n\ny if re_match("a", input.x)\n')
     file, line, _, message = await bench.refused("a")
