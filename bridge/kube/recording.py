@@ -255,9 +255,9 @@ def _make_series(event: _RecordedEvent, count: int) -> dict[str, Any]:
 def _count_seen(existing: Mapping[str, Any], event: _RecordedEvent, count: int) -> tuple[int, int]:
     """Return the count of an existing Event, and the part from others: simultaneous reports of replicas count once."""
     series = existing.get("series") or {}
-    seen = datetime.fromisoformat(series.get("lastObservedTime") or existing["eventTime"])
+    seen = read_time(series.get("lastObservedTime") or existing.get("eventTime"))
     count_: int = series.get("count", 1)
-    at_once = (event.last - seen).total_seconds() < HEARTBEAT
+    at_once = seen is not None and (event.last - seen).total_seconds() < HEARTBEAT
     return count_, max(0, count_ - count) if at_once else count_
 
 
@@ -273,6 +273,14 @@ def _make_name(event: _RecordedEvent) -> str:
 
 def _format_time(at: datetime) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def read_time(text: str | None) -> datetime | None:
+    """Return an Event's time; None if it has none, or one outside of the years 1 to 9999: the API server takes it."""
+    try:
+        return datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
 
 
 _MOST = "100"  # Events about an object that are read

@@ -2,6 +2,7 @@
 
 A replica may not write into objects. The Event about an object that the holder reports as active is repeated while the
 replica's OPA refuses it, and another one ends it. The Events of a replica that is gone count for `FORGOTTEN` seconds.
+Other clients may write such Events, too: what they say is only shown, bounded, and decides nothing.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import structlog
 
 from bridge.kube.errors import Forbidden, KubeError
 from bridge.kube.lease import FencedClient
-from bridge.kube.recording import list_events
+from bridge.kube.recording import list_events, read_time
 from bridge.model.keys import Key
 from bridge.model.observability import Record
 from bridge.policy_loader.authors import Author, Authors
@@ -28,7 +29,9 @@ REFUSED, RECOVERED = "PolicyRefusedByReplica", "PolicyInForceInReplica"  # reaso
 READ = 60.0  # seconds until the holder reads Events again
 REPEAT = 300.0  # seconds until a replica repeats one; within ten minutes the recorder counts both as one
 FORGOTTEN = 2 * REPEAT + READ
+MOST_REFUSING = 10  # replicas that a status names
 _MOST = "500"  # Events of one namespace and reason that are read
+_SKEW = timedelta(seconds=60)  # between the clocks of replicas
 
 
 class _Subject(msgspec.Struct, frozen=True):
@@ -38,19 +41,19 @@ class _Subject(msgspec.Struct, frozen=True):
 
 
 class _Series(msgspec.Struct, rename="camel"):
-    last_observed_time: datetime | None = None
+    last_observed_time: str | None = None
 
 
 class _Event(msgspec.Struct, rename="camel"):
     involved_object: _Subject = _Subject()
-    event_time: datetime | None = None
+    event_time: str | None = None
     series: _Series | None = None
     reporting_instance: str = ""
 
     @property
     def last(self) -> datetime:
         """Return the time of the last report."""
-        times = [self.event_time, self.series and self.series.last_observed_time]
+        times = [read_time(self.event_time), read_time(self.series.last_observed_time if self.series else None)]
         return max((at for at in times if at), default=datetime.fromtimestamp(0, UTC))
 
 
@@ -71,7 +74,7 @@ class Replicas:
 
     def refusing(self, key: Key) -> list[str]:
         """Return the names of the replicas whose OPA refuses an object."""
-        return self._elsewhere.get(key, []) if self._client.may_write() else []
+        return self._elsewhere.get(key, [])[:MOST_REFUSING] if self._client.may_write() else []
 
     def note(self, key: Key, author: Author | None, message: str) -> None:
         """Note the newest verdict on an object, with a rejection's message, or that the object is gone."""
@@ -133,11 +136,13 @@ class Replicas:
             if key.namespace == namespace
         }
         states: dict[tuple[Key, str], tuple[datetime, bool]] = {}
+        latest = datetime.now(UTC) + _SKEW  # what is later would count for longer than FORGOTTEN
         for reason in (REFUSED, RECOVERED):
             found = await list_events(self._client, namespace, f"reason={reason}", _MOST)
             for event in msgspec.convert(found, list[_Event]):
                 subject = event.involved_object
-                if key := subjects.get((subject.kind, subject.name, subject.uid)):
+                key = subjects.get((subject.kind, subject.name, subject.uid))
+                if key and event.last <= latest:
                     replica = (key, event.reporting_instance.rpartition("-")[0])  # see `Recorder`
                     states[replica] = max(states.get(replica, (event.last, False)), (event.last, reason == REFUSED))
         now = datetime.now(UTC)

@@ -146,6 +146,38 @@ async def test_no_bad_object_raises_or_keeps_others_from_being_reported(
     assert {"Odd", "Last"} <= {event["reason"] for event in found}
 
 
+ODD = {
+    "no time": {},
+    "a time after the year 9999": {"eventTime": "9999-12-31T23:59:59.000000-23:59"},
+    "a time in the year 0": {"eventTime": "0000-01-01T00:00:00.000000Z"},
+    "the largest count": {
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "series": {"count": 2**31 - 1, "lastObservedTime": "2026-01-01T00:00:00.000000Z"},
+    },
+}
+
+
+@pytest.mark.parametrize("times", ODD.values(), ids=ODD)
+async def test_odd_event_of_another_client_under_the_same_name_stops_no_other_event(
+    client: KubeClient, config_map: dict[str, Any], times: dict[str, Any]
+) -> None:
+    namespace = config_map["metadata"]["namespace"]
+    async with running(client) as recorder:
+        recorder.record(config_map, "Warning", "Rejected", "the same")
+        (event,) = await until(client, namespace, lambda found: len(found) == 1)
+    name = event["metadata"]["name"]
+    await client.delete(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}")
+    regarding = {"involvedObject": event["regarding"], "reason": "Rejected", "message": "the same", "type": "Warning"}
+    reporter = {"reportingComponent": "a.example/b", "reportingInstance": "c", "action": "Rejected"} if times else {}
+    body = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, **regarding, **reporter, **times}
+    await client.post(f"/api/v1/namespaces/{namespace}/events", body)
+    async with running(client) as recorder:
+        recorder.record(config_map, "Warning", "Rejected", "the same")
+        recorder.record(config_map, "Warning", "Rejected", "another")
+        await until(client, namespace, lambda found: any(event["note"] == "another" for event in found))
+        await eventually(lambda: not recorder.waiting)
+
+
 async def test_that_rbac_forbids_it_is_reported_once(limited: KubeClient, config_map: dict[str, Any]) -> None:
     with capture_logs() as logs:
         async with running(limited) as recorder:

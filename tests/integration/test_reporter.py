@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -169,6 +170,41 @@ async def test_replica_repeats_what_its_opa_refuses_and_one_that_is_gone_is_forg
 
             await eventually(is_repeated)
         await until_shown(control_plane, key, lambda found: found == OK)
+
+
+async def test_invented_events_of_replicas_are_bounded_and_end(
+    control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replicas, "READ", 0.2)
+    key = await put(control_plane, namespace, "one", "package a")
+    uid = (await asyncio.to_thread(control_plane.api.get, path_of(key)))["metadata"]["uid"]
+    now = datetime.now(UTC)
+    times = {
+        "year-0": "0000-01-01T00:00:00.000000Z",
+        "year-9999": "9999-12-31T23:59:59.000000Z",
+        "last-hour": (now - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        **{f"now{number:02}": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ") for number in range(15)},
+    }
+    for name, at in times.items():
+        event = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name},
+            "eventTime": at,
+            "regarding": {"apiVersion": "v1", "kind": "ConfigMap", "name": "one", "namespace": namespace, "uid": uid},
+            "reason": REFUSED,
+            "action": REFUSED,
+            "type": "Warning",
+            "reportingController": "policybridge.io/bridge",
+            "reportingInstance": f"{name}-1",
+        }
+        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events/{name}"
+        await asyncio.to_thread(control_plane.api.apply, path, event)
+    async with desk(control_plane.kubeconfig, namespace) as first:
+        await eventually(lambda: key in first.judge.handed)
+        first.judge.accept(key)
+        found = await until_shown(control_plane, key, lambda found: "refusedBy" in found)
+    assert json.loads(found) == {"status": "ok", "refusedBy": [f"now{number:02}" for number in range(10)]}
 
 
 async def test_what_another_client_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
