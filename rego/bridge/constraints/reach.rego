@@ -186,3 +186,53 @@ _is_at_or_above(one, other) if {
 	level == one
 	other in array.slice(_order, place, count(_order))
 }
+
+# METADATA
+# description: |
+#   What suggests that a Constraint is useless, as messages: a namespace that does not exist, with the nearest name, or a
+#   match that selects none of the existing objects of its kinds. Nothing is known about objects that are not stored.
+unmatched(spec) := set() if {
+	lookup.has_view
+} else := set() if {
+	count(lookup.partly_read) > 0
+} else := misspelled if {
+	misspelled := _unknown_namespaces(spec)
+	misspelled != set()
+} else := _selects_none(object.get(spec, "match", {}))
+
+# A name that is listed beside is no misspelling's right form: manifests often have one of several namespaces.
+_unknown_namespaces(spec) := {sprintf("%s.namespaces[%d]: no namespace is %q; did you mean %q?", [path, place, name, near]) |
+	some [path, match] in array.concat(
+		[["match", spec.match] | spec.match],
+		[[sprintf("parameterSelection[%d].match", [number]), entry.match] | some number, entry in spec.parameterSelection],
+	)
+	some place, name in match.namespaces
+	not contains(name, "*")
+	not name in _namespaces
+	near := likeness.nearest(name, _namespaces - {other | some other in match.namespaces})
+}
+
+_namespaces := ({namespace |
+	some type in lookup.types
+	some namespace in lookup.namespaces_of(type)
+} - {"-"}) | object.keys(lookup.objects_in("core/Namespace", "-"))
+
+_selects_none(match) := {sprintf("match selects none of the objects of its kinds (%d); check %s%s", [count(named), concat(", ", fields), hint])} if {
+	named := keys_matched(match)
+	count(named) > 0
+	not _selects_some(match)
+	fields := [field | some field in _narrowing; object.get(match, field, null) != null]
+	hint := _hint_for_name(match, named)
+} else := set()
+
+_narrowing := ["scope", "namespaces", "excludedNamespaces", "labelSelector", "namespaceSelector", "name"]
+
+_selects_some(match) if {
+	some key in keys_matched(match)
+	matches(match, subject(lookup.get(key)))
+}
+
+_hint_for_name(match, named) := likeness.hint(match.name, names) if {
+	names := {keys.parse(key).name | some key in named}
+	not match.name in names
+} else := ""

@@ -162,3 +162,50 @@ test_a_constraint_that_never_matches_is_not_accepted if {
 		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
 	[condition.status, condition.reason] == ["False", "NeverMatches"]
 }
+
+_unmatched(match) := found if {
+	spec := {"policy": "own", "match": match}
+	pod := object.union(testing.resource("v1", "Pod", "shop", "till"), {"metadata": {"labels": {"tier": "edge"}}})
+	found := constraints.unmatched(spec) with input as testing.changed([pod])
+}
+
+_pods(more) := object.union(_of("", "Pod"), more)
+
+test_a_match_that_selects_something_has_no_warning if {
+	every more in [
+		{}, {"namespaces": ["shop", "shop-2"]}, {"namespaces": ["*"]}, {"name": "t*"}, {"excludedNamespaces": ["infra"]}, {"scope": "Namespaced"},
+		{"labelSelector": {"matchLabels": {"tier": "edge"}}},
+	] {
+		_unmatched(_pods(more)) == set()
+	}
+
+	# no object of the kind is here, perhaps only because the audit does not cover it
+	_unmatched(object.union(_of("apps", "Deployment"), {"name": "till"})) == set()
+}
+
+test_a_match_that_selects_no_object_is_a_warning if {
+	none := "match selects none of the objects of its kinds (1); check %s"
+	_unmatched(_pods({"excludedNamespaces": ["*"]})) == {sprintf(none, ["excludedNamespaces"])}
+	_unmatched(_pods({"namespaces": ["sh"], "labelSelector": {}})) == {sprintf(none, ["namespaces, labelSelector"])}
+	_unmatched(_pods({"namespaces": ["pay-*"]})) == {sprintf(none, ["namespaces"])}
+	_unmatched(_pods({"labelSelector": {"matchLabels": {"tier": "edgy"}}})) == {sprintf(none, ["labelSelector"])}
+	_unmatched(_pods({"namespaceSelector": {"matchLabels": {"env": "prod"}}})) == {sprintf(none, ["namespaceSelector"])}
+	_unmatched(_pods({"name": "tills"})) == {sprintf(none, [`name; did you mean "till"?`])}
+}
+
+test_a_misspelled_namespace_has_the_nearest_name if {
+	misspelled := `%s.namespaces[%d]: no namespace is "shopp"; did you mean "shop"?`
+	_unmatched(_pods({"namespaces": ["shopp"]})) == {sprintf(misspelled, ["match", 0])}
+	_unmatched({"namespaces": ["infra", "shopp"]}) == {sprintf(misspelled, ["match", 1])}
+	selection := {"policy": "own", "parameterSelection": [{"match": {"namespaces": ["shopp"]}}]}
+	found := constraints.unmatched(selection) with input as testing.changed([])
+	found == {sprintf(misspelled, ["parameterSelection[0].match", 0])}
+}
+
+test_nothing_is_unmatched_where_objects_are_not_readable if {
+	spec := {"policy": "own", "match": {"namespaces": ["shopp"]}}
+	found := constraints.unmatched(spec) with input as testing.changed([]) with data.unread as {"core/Pod": ["infra"]}
+	found == set()
+	beside := constraints.unmatched(spec) with input as testing.changed([]) with data.bridge_below.partial as true
+	beside == set()
+}

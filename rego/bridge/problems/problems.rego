@@ -180,11 +180,15 @@ _kinds(key) := ((({_problem(key, key, "NotDescribed", kinds.undescribed_message(
 	some message in kinds.preset_doubts[key]
 }
 
-# A Constraint that is invalid, or whose policy is not loaded or can never match.
-_constraint(key) := {_problem(key, key, condition.reason, condition.message) |
+# A Constraint that is invalid, whose policy is not loaded or can never match, or that selects none of the objects here.
+_constraint(key) := {_problem(key, key, condition.reason, condition.message) | condition.status != "True"} | {warning |
+	condition.status == "True"
+	some message in constraints.unmatched(constraints.active_constraints[name])
+	warning := object.union(_problem(key, key, "SelectsNothing", message), {"enforcementAction": "warn"})
+} if {
 	keys.type_of(key) == constraints.type
-	condition := constraints.report(keys.parse(key).name, null, null).condition
-	condition.status != "True"
-}
+	name := keys.parse(key).name
+	condition := constraints.report(name, null, null).condition
+} else := set()
 
 _problem(key, about, reason, message) := {"subject": key, "about": about, "reason": reason, "message": message}
