@@ -33,10 +33,16 @@ def manifests_at(commit: str, paths: Sequence[str]) -> Iterator[tuple[Path, list
 
 
 def _path_in(top: Path, path: str) -> Path:
-    """Return a path relative to its repository. Links below that are kept: a commit may have others there."""
+    """Return a path relative to its repository. Links below that are kept: a commit may have others there.
+
+    One that leads out of the work tree is refused: reports would show what is there.
+    """
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - the same
     for above in (*reversed(whole.parents), whole):
         if above.resolve() == top:
+            real = Path(os.path.realpath(path))
+            if not real.is_relative_to(top) or ".git" in real.relative_to(top).parts:
+                raise ManifestError(f"{path} is a link to a place outside of the work tree {top}: name that place")
             return whole.relative_to(above)
     raise ManifestError(f"{path} is not in {top}: --base compares paths of one Git repository")
 

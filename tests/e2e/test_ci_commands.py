@@ -185,6 +185,22 @@ def test_a_warning_of_a_baseline_that_becomes_an_error_is_new(bridge: Run, tmp_p
     assert bridge(*gate, "--fail-on", "warning").returncode == 0
 
 
+@pytest.mark.parametrize("target", ["../private", ".git"])
+def test_link_in_place_of_a_folder_shows_nothing_outside_of_the_repository(
+    bridge: Run, clone: Path, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clone.parent / "private").mkdir()
+    for folder in (clone.parent / "private", clone / ".git"):
+        (folder / "plans.yaml").write_text("{apiVersion: v1, kind: Namespace, metadata: {name: Merger}}")
+    shutil.rmtree(clone / "deploy")
+    (clone / "deploy").symlink_to(target)
+    monkeypatch.chdir(clone)
+    found = bridge("analyze", "deploy", "--base", "HEAD", "-o", "junit")
+    assert found.returncode == 2
+    assert "error: deploy is a link to a place outside of the work tree" in found.stderr
+    assert "Merger" not in found.stdout + found.stderr
+
+
 def test_link_in_place_of_a_folder_is_compared_by_what_it_is(bridge: Run, clone: Path) -> None:
     (clone / "attic").mkdir()
     _git(clone, "mv", "deploy", "attic/deploy")
