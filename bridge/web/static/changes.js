@@ -3,7 +3,7 @@
 import { changes } from "./api.js";
 import { announce, byId, fill, h, showError } from "./dom.js";
 import { differencePart } from "./details.js";
-import { byName, parts, place, short } from "./keys.js";
+import { byName, parts, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
 import { reasonMark } from "./reasons.js";
 

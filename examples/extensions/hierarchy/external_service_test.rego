@@ -59,7 +59,7 @@ test_an_edge_that_does_not_exist_is_left_out if {
 	paths := hierarchy.paths(_payments, false) with input as {"changes": {"upsert": [_gateway, _route]}}
 	{path[0] | some path in paths} == {"gateway.networking.k8s.io/Gateway/infra/public"}
 	links := hierarchy.rejected_links(_payments) with input as {"changes": {"upsert": [_gateway, _route]}}
-	["ParentNotFound", "Edge infra/north does not exist"] in [[link.reason, link.message] | some link in links]
+	["ParentNotFound", "Edge/infra/north does not exist"] in [[link.reason, link.message] | some link in links]
 }
 
 test_policies_of_an_edge_and_of_an_external_service_meet if {
