@@ -42,9 +42,12 @@ class _Manifest(msgspec.Struct, rename="camel"):
 
 
 class _Answer(NamedTuple):
+    """A response; `own` if it is from the asked server, and not from one to which that redirected."""
+
     status: int
     body: bytes
     headers: Mapping[str, str]
+    own: bool
 
 
 class RegistryStorage:
@@ -70,7 +73,11 @@ class RegistryStorage:
         manifest, stored = found
         if not manifest.layers:
             raise StorageError(f"the tag {name} has no layer")
-        return (await self._send("GET", f"blobs/{manifest.layers[0].digest}", 200)).body, stored
+        digest = manifest.layers[0].digest
+        content = (await self._send("GET", f"blobs/{digest}", 200)).body
+        if _digest(content) != digest:  # a registry may redirect to storage of others
+            raise StorageError(f"the content of the tag {name} has another digest than its manifest states")
+        return content, stored
 
     async def write(self, name: str, content: bytes, revision: str, replaced: Stored | None) -> Stored:
         """Store a content in place of another one, if that is still there."""
@@ -117,22 +124,31 @@ class RegistryStorage:
         url = path if "://" in path else f"{self._url}/{path}"
         answer = await self._request(method, url, body, headers or {})
         # 401 also for a token that expired, or a password that was replaced; some registries send 403 for that.
-        if answer.status == 401 or (answer.status == 403 and self._authorization.startswith("Basic ")):
+        # Storage of others may not name a server of tokens, which would get the password.
+        refused = answer.status == 401 or (answer.status == 403 and self._authorization.startswith("Basic "))
+        if refused and answer.own and self._is_registry(url):
             self._authorization = await self._log_in(answer.headers.get("WWW-Authenticate", ""))
             answer = await self._request(method, url, body, headers or {})
         if answer.status not in wanted:
             raise StorageError(f"{method} {url.partition('?')[0]}: HTTP {answer.status}")
         return answer
 
-    async def _request(self, method: str, url: str, body: bytes, headers: Mapping[str, str]) -> _Answer:
+    def _is_registry(self, url: str) -> bool:
+        return urlsplit(url)[:2] == urlsplit(self._url)[:2]
+
+    async def _request(
+        self, method: str, url: str, body: bytes, headers: Mapping[str, str], *, redirects: bool = True
+    ) -> _Answer:
         # A registry may let storage of others take the upload: that gets no password.
-        if self._authorization and urlsplit(url)[:2] == urlsplit(self._url)[:2]:
+        if self._authorization and self._is_registry(url):
             headers = {**headers, "Authorization": self._authorization}
         try:
+            asked = URL(url, encoded=True)
             async with self._connected().request(
-                method, URL(url, encoded=True), data=body or None, headers=headers
+                method, asked, data=body or None, headers=headers, allow_redirects=redirects
             ) as response:
-                return _Answer(response.status, await response.read(), response.headers)
+                own = response.url.origin() == asked.origin()
+                return _Answer(response.status, await response.read(), response.headers, own)
         except TimeoutError as error:
             raise StorageError(f"{method} {url.partition('?')[0]}: no response within {TIMEOUT:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -160,10 +176,10 @@ class RegistryStorage:
         if login and login.identity_token:
             grant = {"grant_type": "refresh_token", "refresh_token": login.identity_token, "client_id": "policy-bridge"}
             form = {"Content-Type": "application/x-www-form-urlencoded"}
-            answer = await self._request("POST", realm, urlencode(asked | grant).encode(), form)
+            answer = await self._request("POST", realm, urlencode(asked | grant).encode(), form, redirects=False)
         else:
             headers = {"Authorization": login.basic} if login else {}
-            answer = await self._request("GET", str(URL(realm).update_query(asked)), b"", headers)
+            answer = await self._request("GET", str(URL(realm).update_query(asked)), b"", headers, redirects=False)
         if answer.status != 200:
             raise StorageError(f"{realm}: HTTP {answer.status}")
         found = _decode(answer.body, dict[str, Any])

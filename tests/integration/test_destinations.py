@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from bridge.destinations import buckets, registry_client, registry_login
 from bridge.destinations import destination as queue
 from bridge.destinations.destination import OWNER, Destination
-from bridge.destinations.place import Changed
+from bridge.destinations.place import Changed, StorageError
 from bridge.destinations.urls import place_of
 from bridge.http.bundles import _encode_base64url, _encode_part
 from bridge.opa.bundle import BundleTrust
@@ -421,6 +421,71 @@ async def test_expired_token_is_replaced(
                 await store(destination, b"two", "2")
                 assert len(asked) > before
     assert "view not stored" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("named", ["upload", "redirect", "token server"])
+async def test_password_is_for_the_registry_and_not_for_servers_to_which_it_leads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """The storage of others asks for a password as a registry does, and names its own server of tokens."""
+    seen: list[str] = []
+
+    async def ask(request: web.Request) -> web.Response:
+        seen.append(request.headers.get("Authorization", "") + (await request.text()))
+        realm = f'Bearer realm="{request.url.with_path("/steal").with_query({})}",service="s"'
+        return web.Response(status=401, headers={"WWW-Authenticate": realm})
+
+    others = web.Application()
+    others.router.add_route("*", "/{any:.*}", ask)
+    async with TestServer(others, host="127.0.0.1") as storage:
+
+        async def lead(request: web.Request) -> web.Response:
+            if request.path == "/token":
+                return web.Response(status=307, headers={"Location": str(storage.make_url("/steal"))})
+            if named == "token server":
+                realm = f'Bearer realm="{request.url.with_path("/token").with_query({})}"'
+                return web.Response(status=401, headers={"WWW-Authenticate": realm})
+            if "Authorization" not in request.headers:
+                return web.Response(status=401, headers={"WWW-Authenticate": "Basic"})
+            if named == "redirect":
+                return web.Response(status=307, headers={"Location": str(storage.make_url("/blob"))})
+            if request.method == "POST":
+                return web.Response(status=202, headers={"Location": str(storage.make_url("/upload"))})
+            return web.Response(status=404)
+
+        registry = web.Application()
+        registry.router.add_route("*", "/{any:.*}", lead)
+        async with TestServer(registry, host="127.0.0.1") as server:
+            login = {"auth": StorageServer.basic()}
+            if named == "token server":
+                login["identitytoken"] = "an-identity"
+            auths = {f"127.0.0.1:{server.port}": login}
+            (tmp_path / "config.json").write_text(json.dumps({"auths": auths}))
+            monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+            destination = open_one(f"oci://127.0.0.1:{server.port}/views")._storage
+            with pytest.raises(StorageError, match=r"HTTP (401|307)"):
+                await destination.write("all", b"content", "1", None)
+            await destination.close()
+    assert (named == "token server") == (not seen)
+    assert all("Basic" not in one and "an-identity" not in one for one in seen)
+
+
+async def test_content_that_storage_of_others_replaced_is_an_error() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        if "/blobs/" in request.path:
+            return web.Response(body=b"replaced")
+        blob = {"mediaType": registry_client.LAYER, "digest": f"sha256:{'0' * 64}", "size": 8}
+        return web.json_response({"config": blob, "layers": [blob]})
+
+    registry = web.Application()
+    registry.router.add_get("/{any:.*}", answer)
+    async with TestServer(registry, host="127.0.0.1") as server:
+        storage = open_one(f"oci://127.0.0.1:{server.port}/views")._storage
+        with pytest.raises(
+            StorageError, match="the content of the tag all has another digest than its manifest states"
+        ):
+            await storage.read("all")
+        await storage.close()
 
 
 HELPER = """#!/bin/sh
