@@ -59,6 +59,16 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 	child in declared_upward(keys.whole(parent))
 }
 
+# The lower ends of links of extension modules that may close a cycle through some objects, or no longer do. `paths` are the
+# index paths that these objects declare and declared before.
+ends_in_cycles(object_keys, paths) := {child |
+	below := object_keys | {end | some ["parents", end] in paths}
+	users := {route | index.default_gateways_key in below; some route in index.declared_children(index.default_gateways_key)}
+	some child in reach("declared above", object_keys | {end | some ["children", end] in paths}, 9)
+	some parent in index.declared_extension_parents(child)
+	count(declared_upward(keys.whole(parent)) & (below | users)) > 0
+}
+
 # A listener does not accept a route, and another one accepts it for the same parentRefs: this is how routes choose among
 # the listeners of a Gateway (Gateway API, ParentReference.sectionName).
 is_taken_elsewhere(link) if {

@@ -242,7 +242,8 @@ _possible_dependents := union({
 
 # The objects whose links a change of an object may affect: those that name it as a parent or backend, the objects in a
 # changed Namespace, those with references into a namespace whose grants changed, and those that share a port with it. A
-# link that a grant allows belongs to the referring object and to the referenced one.
+# link that a grant allows belongs to the referring object and to the referenced one, a link of an extension module to its
+# lower end.
 neighbors_of(key) := union({
 	hierarchy.step_below(key),
 	index.declared_parents(key),
@@ -254,4 +255,9 @@ neighbors_of(key) := union({
 	},
 	rivals,
 	{below | some rival in rivals; some below in hierarchy.step_below(rival)},
+	{end |
+		index.has_extension_links
+		paths := {entry.path | some entry in index.entries(lookup.get(key))}
+		some end in ({child | some ["extended", child] in paths} | hierarchy.ends_in_cycles({key}, paths))
+	},
 }) if rivals := hierarchy.rivals(key)

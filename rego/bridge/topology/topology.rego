@@ -248,9 +248,13 @@ changed_entries(changed, was, appeared) := union({
 	# modules, frontends, its targets.
 	{key |
 		some object_key in changed
-		declared := {entry.path | some entry in policies.entries(lookup.get(object_key))}
-		some path in (declared | {path | some path in was[object_key]})
+		some path in _index_paths(object_key, was)
 		some key in _objects_of_path(object_key, path)
+	},
+	{keys.object_of(end) |
+		index.has_extension_links
+		paths := {path | some object_key in changed; some path in _index_paths(object_key, was)}
+		some end in hierarchy.ends_in_cycles(changed, paths)
 	},
 	{key | some object_key in appeared; some key in index.declared_parents(object_key)},
 	# Whether the name of a missing GatewayClass is a mistake depends on the names of all that exist.
@@ -264,6 +268,8 @@ changed_entries(changed, was, appeared) := union({
 	{key | some object_key in changed; some key in _dependent_objects(object_key)},
 	{key | some object_key in changed; some [_, keys_there] in attachment.reselections(object_key); some key in keys_there},
 })
+
+_index_paths(object_key, was) := {entry.path | some entry in policies.entries(lookup.get(object_key))} | {path | some path in was[object_key]}
 
 _objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
 

@@ -82,6 +82,29 @@ test_a_grant_has_the_objects_on_both_sides_of_what_it_allows_as_neighbors if {
 	]
 }
 
+# P7: a route leads from the class to the Service, so the link of an extension from the Service to the class is refused.
+test_a_route_in_a_cycle_has_the_lower_end_of_the_link_that_closes_it_as_a_neighbor if {
+	found := [key |
+		some service in ["core/Service/shop/cart", "core/Service/shop/elsewhere"]
+		some key in _neighbors_beside(service)
+		startswith(key, "gateway.networking.k8s.io/GatewayClass/")
+	]
+	found == [_example_class]
+}
+
+_neighbors_beside(service) := found if {
+	found := v1.neighbors with input as {"keys": [testing.cart_route]}
+		with data.objects as testing.stored(testing.world)
+		with data.index as _with_a_link_up(testing.world, service)
+}
+
+test_an_object_has_the_lower_ends_of_links_between_others_as_neighbors if {
+	links := {"links": {["acme.io/Zone/infra/a", "acme.io/Zone/infra/b"]}}
+	plan := testing.resource("acme.io/v1", "Plan", "ops", "p")
+	found := _neighbors("acme.io/Plan/ops/p", {"changes": {"upsert": [plan]}}) with data.bridge.extensions.hierarchy as {"acme": links}
+	found == ["acme.io/Zone/infra/b"]
+}
+
 test_keys_that_are_not_a_list_are_an_error if {
 	answer := v1.neighbors with input as {"keys": 5}
 	answer.error.code == "InvalidInput"

@@ -1,5 +1,6 @@
 package bridge.v1_test
 
+import data.bridge.index
 import data.bridge.testing
 import data.bridge.v1
 
@@ -145,6 +146,44 @@ test_a_route_that_left_a_frontend_redraws_the_routes_of_other_types_there if {
 	left := "gateway.networking.k8s.io/GRPCRoute/shop/left"
 	fields := {"keys": [left], "drawn": [left], "was": {left: [["children", "core/Service/shop/cart@frontend"]]}}
 	"gateway.networking.k8s.io/HTTPRoute/shop/meshed" in _redrawn([meshed], fields)
+}
+
+_example_class := "gateway.networking.k8s.io/GatewayClass/-/example"
+
+# The index of stored objects, with a link of an extension from a Service to the class, which the Service declares.
+_with_a_link_up(objects, service) := object.union(
+	testing.stored_index(objects),
+	testing.stored_entries(service, index.entries_of(service, {"extended": {[service, _example_class]}})),
+)
+
+_redrawn_in(objects, service, key, was) := found if {
+	found := v1.outdated.picture with input as {"keys": [key], "was": {key: was}, "wanted": {"picture": {"drawn": [key]}}}
+		with data.objects as testing.stored(objects)
+		with data.index as _with_a_link_up(objects, service)
+}
+
+# P7: the link from the Service to the class is refused while a route leads from the class to the Service.
+test_a_route_redraws_the_refused_link_of_a_cycle_that_it_closes if {
+	_example_class in _redrawn_in(testing.world, "core/Service/shop/cart", testing.cart_route, [])
+	not _example_class in _redrawn_in(testing.world, "core/Service/shop/elsewhere", testing.cart_route, [])
+}
+
+test_a_route_redraws_the_link_that_it_no_longer_has_in_a_cycle if {
+	objects := [obj | some obj in testing.world; obj.kind != "HTTPRoute"]
+	was := [["children", _gateway], ["parents", "core/Service/shop/cart"]]
+	_example_class in _redrawn_in(objects, "core/Service/shop/cart", testing.cart_route, was)
+	not _example_class in _redrawn_in(objects, "core/Service/shop/cart", testing.cart_route, [["children", _gateway]])
+	not _example_class in _redrawn_in(objects, "core/Service/shop/cart", testing.cart_route, [["parents", "core/Service/shop/cart"]])
+}
+
+test_a_former_default_gateway_redraws_the_link_that_it_no_longer_has_in_a_cycle if {
+	route := testing.with_spec(
+		testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "free"),
+		{"useDefaultGateways": "All", "rules": [{"backendRefs": [{"name": "free", "port": 80}]}]},
+	)
+	objects := array.concat(testing.world, [route])
+	_example_class in _redrawn_in(objects, "core/Service/shop/free", _gateway, [["parents", "gateway.networking.k8s.io/Gateway/-/All"]])
+	not _example_class in _redrawn_in(objects, "core/Service/shop/free", _gateway, [])
 }
 
 test_a_new_class_redraws_gateways_whose_class_does_not_exist if {
