@@ -256,7 +256,7 @@ def troubles(
         for problem in problems:
             subject = f"{place[0]}:{place[1]}" if place else str(key)
             text = f"{reports.place(problem)}{problem.message}"
-            reported.append(Trouble(subject, f"{key.kind} {name}: {text}" if place else text, retried=False))
+            reported.append(Trouble(subject, f"{key.kind}/{name}: {text}" if place else text, retried=False))
     return reported
 
 

@@ -150,6 +150,14 @@ def test_a_change_that_brings_rego_is_judged_by_it(bridge: Run) -> None:
     assert "undefined function endwith" in problems["RegoRejected"]["message"]
 
 
+def test_an_error_in_rego_of_a_folder_names_its_object_as_commands_accept_it(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(OWN.replace("endswith(", "endwith("))
+    done = bridge("violations", "--manifests", tmp_path)
+    assert done.returncode == 2
+    assert ": ConfigMap/opa-policies/own: own.rego:" in done.stderr
+    assert "undefined function endwith" in done.stderr
+
+
 def test_a_test_whose_changes_bring_broken_rego_is_an_error(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN.replace("endswith(", "endwith("))
     case = {"name": "broken", "changes": {"apply": ["own.yaml"]}, "violations": {"HTTPRoute/shop/cart": []}}
