@@ -95,8 +95,9 @@ _extend(aboves, node, with_namespaces) := {array.concat(above, tail) | some abov
 } else := {array.concat(step(keys.parse(node).object, with_namespaces), [node])}
 
 # A node with the Namespace above it, if that exists.
-step(node, with_namespaces) := [namespace, node] if {
-	with_namespaces
+step(node, false) := [node]
+
+step(node, true) := [namespace, node] if {
 	not contains(node, "#")
 	parts := keys.parse(node)
 	parts.namespace != "-"
