@@ -324,7 +324,13 @@ def _list_fields(side: Entry | None) -> frozenset[str]:
 
 
 async def _is_guarded(states: States) -> bool:
-    return any([await state.query("names", {"types": [CONSTRAINT]}) for state in (states.before, states.after)])
+    return await _find_constraints(states) != set()
+
+
+async def _find_constraints(states: States) -> set[str]:
+    """Return the keys of the Constraints of both states."""
+    found = [await state.query("names", {"types": [CONSTRAINT]}) for state in (states.before, states.after)]
+    return {key for names in found for key in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,9 +351,11 @@ class _Comparison:
     subjects: Collection[str]
 
 
-async def _query_findings(state: State, subjects: Sequence[str], judged: Sequence[str]) -> _Findings:
+async def _query_findings(
+    state: State, subjects: Sequence[str], judged: Sequence[str], deletions: Mapping[str, Any]
+) -> _Findings:
     rejected = {_name_of(problem): problem for problem in state.problems}
-    problems = rejected | await _query_problems(state, subjects)
+    problems = rejected | await _query_problems(state, subjects, deletions)
     return _Findings(problems, await state.violations(judged, identified=True))
 
 
@@ -358,16 +366,19 @@ async def _compare_concerned(states: States, change: PlannedChange, asked: Entry
     differences = await _query_differences(states, concerned["scopes"], asked)
     subjects = _collect_subjects(keys, concerned, differences)
     judged = await _find_judged(states, keys, subjects)
-    before, after = [await _query_findings(state, subjects, judged) for state in (states.before, states.after)]
+    # Any object may be the only one that a Constraint selects.
+    asked_about = sorted({*subjects, *await _find_constraints(states)})
+    before = await _query_findings(states.before, asked_about, judged, {})
+    after = await _query_findings(states.after, asked_about, judged, change.deletions)
     return _Comparison(before, after, differences, {*subjects, *judged})
 
 
 async def _compare_everything(states: States, change: PlannedChange, asked: Entry) -> _Comparison:
     """Compare two states of which nothing is known in common."""
     found = []
-    for state in (states.before, states.after):
+    for state, deletions in ((states.before, {}), (states.after, change.deletions)):
         every = sorted(map(str, await held_keys(state.opa)))
-        found.append(await _query_findings(state, every, every))
+        found.append(await _query_findings(state, every, every, deletions))
     differences = await _query_differences(states, await _query_scopes(states), asked)
     targets = {str(parse_key(difference["target"]).object) for difference in differences}
     subjects = {*_collect_subjects(change.keys, _NOTHING, differences), *targets}
@@ -461,8 +472,8 @@ def _collect_subjects(keys: Sequence[str], concerned: Entry, differences: Sequen
     return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
 
 
-async def _query_problems(state: State, subjects: Sequence[str]) -> dict[Name, Entry]:
-    found = await in_batches(state.opa, "problems", "objects", subjects, state.more)
+async def _query_problems(state: State, subjects: Sequence[str], deletions: Mapping[str, Any]) -> dict[Name, Entry]:
+    found = await in_batches(state.opa, "problems", "objects", subjects, {**state.more, **deletions})
     return {_name_of(problem): problem for problem in found}
 
 
@@ -490,7 +501,7 @@ async def _add_causes(
             state = State(states.after.opa, one_change.changes)
             rows = await state.violations(subjects, identified=True)
             alone = await _compare_violations(state.opa, rows, violations)
-            names &= {*await _query_problems(state, subjects), *_as_problems(alone["unchanged"])}
+            names &= {*await _query_problems(state, subjects, one_change.deletions), *_as_problems(alone["unchanged"])}
         for name in names:
             causes[name].append(key)
     return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in found.items()]

@@ -56,6 +56,11 @@ class PlannedChange:
         return {str(key) for key in self.upserts if key not in self.held}
 
     @property
+    def deletions(self) -> Mapping[str, Any]:
+        """Return the deletions as the input of the query `problems`, which has no `changes` where they are made."""
+        return {"deleted": [str(key) for key in self.deleted]} if self.deleted else _NONE
+
+    @property
     def changes(self) -> Mapping[str, Any]:
         """Return it as the input of queries; empty for a change without a difference."""
         if not self.upserts and not self.deleted:

@@ -327,7 +327,7 @@ class _Judge:
     def __init__(self, states: States, change: PlannedChange, doubts: _Doubts) -> None:
         self._before, self._state = states.before, states.after
         self._opa, self._more = states.after.opa, states.after.more
-        self._upserts = change.upserts
+        self._upserts, self._deletions = change.upserts, change.deletions
         self._doubts = doubts
 
     def check_modules(self) -> None:
@@ -363,7 +363,7 @@ class _Judge:
             return
         rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
         if what == "problems":
-            answer = await in_batches(self._opa, what, "objects", [str(key)], self._more)
+            answer = await in_batches(self._opa, what, "objects", [str(key)], {**self._more, **self._deletions})
             answer += select_doubts(self._doubts(str(key)), [str(key)], answer).values()
             found = {one["reason"] for one in answer if one["subject"] == str(key)} | {"Violation" for _ in rows}
         else:

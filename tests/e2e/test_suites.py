@@ -73,6 +73,10 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
         [],
     ),
     (
+        {"changes": {"delete": ["GatewayClass/example"]}, "problems": {"Gateway/infra/public": []}},
+        ["Gateway/infra/public: problems: expected none, found ParentNotFound"],
+    ),
+    (
         {
             "changes": {"apply": ["sale.yaml"]},
             "effective": [{"target": "HTTPRoute/shop/sale#all", **COLORS, "spec": {"contrast": 7}}],

@@ -111,6 +111,14 @@ def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) 
     assert reported(found["problems"]["fixed"]) == [("ColorPolicy/blog/posts-contrast", "Overridden")]
 
 
+def test_a_deleted_gatewayclass_is_a_problem_of_its_gateways(shop: Run) -> None:
+    of_gateways = [("Gateway/infra/internal", "ParentNotFound"), ("Gateway/infra/public", "ParentNotFound")]
+    found = analyzed(shop, "--delete", "gatewayclass/example")["problems"]["introduced"]
+    assert [one for one in reported(found) if one[1] == "ParentNotFound"] == of_gateways
+    assert {one.get("enforcementAction") for one in found if one["reason"] == "ParentNotFound"} == {None}
+    assert shop("analyze", "--delete", "gatewayclass/example").returncode == 1
+
+
 def test_exit_code_tells_whether_problems_are_introduced(shop: Run, tmp_path: Path) -> None:
     assert shop("analyze", "-f", written(tmp_path / "new.yaml", SALE, TYPO), "-o", "github").returncode == 1
     assert shop("analyze", "-f", written(tmp_path / "fine.yaml", SALE)).returncode == 0

@@ -208,14 +208,9 @@ _unknown_namespaces(spec) := {sprintf("%s.namespaces[%d]: no namespace is %q; di
 	)
 	some place, name in match.namespaces
 	not contains(name, "*")
-	not name in _namespaces
-	near := likeness.nearest(name, _namespaces - {other | some other in match.namespaces})
+	not name in lookup.namespaces
+	near := likeness.nearest(name, lookup.namespaces - {other | some other in match.namespaces})
 }
-
-_namespaces := ({namespace |
-	some type in lookup.types
-	some namespace in lookup.namespaces_of(type)
-} - {"-"}) | object.keys(lookup.objects_in("core/Namespace", "-"))
 
 _selects_none(match) := {sprintf("match selects none of the objects of its kinds (%d); check %s%s", [count(named), concat(", ", fields), hint])} if {
 	named := keys_matched(match)

@@ -93,6 +93,26 @@ namespaces_of(type) := {namespace | some namespace, _ in data.objects[group][kin
 	namespace := keys.parse(key).namespace
 } if [group, kind] := split(type, "/")
 
+# The names of all namespaces that exist or have an object.
+namespaces := ({namespace |
+	some type in types
+	some namespace in namespaces_of(type)
+	_has_objects_in(type, namespace)
+} | {keys.parse(key).name | some key in keys_of("core/Namespace")}) - {"-"}
+
+_has_objects_in(_, _) if has_no_changes
+
+_has_objects_in(type, namespace) if {
+	[group, kind] := split(type, "/")
+	data.objects[group][kind][namespace][name]
+	not concat("/", [type, namespace, name]) in changed_keys
+}
+
+_has_objects_in(type, namespace) if {
+	some key, _ in upserts
+	startswith(key, concat("/", [type, namespace, ""]))
+}
+
 # The objects that `input.changes` creates or replaces, by key.
 upserts := {key: obj |
 	some obj in input.changes.upsert

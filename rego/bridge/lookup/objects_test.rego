@@ -128,3 +128,12 @@ test_what_has_no_time_of_creation_is_the_youngest if {
 		age == 9223372036854775807
 	}
 }
+
+test_a_namespace_exists_or_has_an_object if {
+	held := testing.stored([testing.resource("v1", "Pod", "shop", "till"), testing.resource("v1", "Pod", "mill", "wheel"), testing.resource("v1", "Namespace", "", "void")])
+	stored := lookup.namespaces with data.objects as held
+	stored == {"shop", "mill", "void"}
+	changes := {"upsert": [testing.resource("v1", "Pod", "quay", "crane")], "delete": ["core/Pod/mill/wheel"]}
+	changed := lookup.namespaces with data.objects as held with input as {"changes": changes}
+	changed == {"shop", "quay", "void"}
+}

@@ -107,14 +107,16 @@ of_links(key, links) := {object.union(_problem(key, _other(link, key), link.reas
 }
 
 # Platforms install their GatewayClasses, so manifests often have none, or only others: a class that is not there is a
-# problem if its name is like another one's.
+# problem if its name is like another one's, or if a change deletes it (input `deleted`).
 _is_of_platform(link) if {
 	_names_class(link)
 	count(_classes) == 0
+	not link.parent in _deleted
 }
 
 _weight_of(link) := {"enforcementAction": "warn"} if {
 	_names_class(link)
+	not link.parent in _deleted
 	not likeness.nearest(keys.parse(link.parent).name, _classes)
 } else := {"enforcementAction": "warn"} if {
 	hierarchy.names_route(link)
@@ -124,6 +126,8 @@ _names_class(link) if {
 	link.reason == "ParentNotFound"
 	startswith(link.parent, "gateway.networking.k8s.io/GatewayClass/")
 }
+
+_deleted := object.get(input, "deleted", [])
 
 _classes := object.keys(lookup.objects_in("gateway.networking.k8s.io/GatewayClass", "-"))
 

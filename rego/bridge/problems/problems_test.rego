@@ -109,6 +109,17 @@ test_a_class_that_a_platform_installs_is_no_problem_of_manifests if {
 	_problems_of_gateway([_gateway("edge", "interal"), class]) == ["deny"]
 }
 
+test_a_class_that_a_change_deletes_is_a_problem_of_its_gateways if {
+	other := object.union(testing.resource("gateway.networking.k8s.io/v1", "GatewayClass", "", "zone"), {"spec": {"controllerName": "example.com/c"}})
+	every objects in [[], [other]] {
+		found := problems.of("gateway.networking.k8s.io/Gateway/infra/edge") with input as {
+			"changes": {"upsert": array.concat(objects, [_gateway("edge", "internal")])},
+			"deleted": ["gateway.networking.k8s.io/GatewayClass/-/internal"],
+		}
+		[object.get(problem, "enforcementAction", "deny") | some problem in found; problem.reason == "ParentNotFound"] == ["deny"]
+	}
+}
+
 test_a_parent_ref_to_a_route_is_a_warning if {
 	below := testing.route("below", [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "cart"}], [])
 	found := {[problem.reason, problem.message, problem.enforcementAction] | some problem in problems.of("gateway.networking.k8s.io/HTTPRoute/shop/below")} with input as testing.changed([below])

@@ -79,9 +79,7 @@ names := problem if {
 # entrypoint: true
 namespaces := problem if {
 	problem := queries.input_problem
-} else := sort(({namespace | some type in lookup.types; some namespace in lookup.namespaces_of(type)} | {name |
-	some name, _ in lookup.objects_in("core/Namespace", "-")
-}) - {"-"})
+} else := sort(lookup.namespaces)
 
 _named := {key |
 	some type in input.types
@@ -96,11 +94,11 @@ _named := {key |
 
 # METADATA
 # description: |
-#   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. An OPA with a view
-#   answers about what is in it.
+#   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. A GatewayClass is
+#   not one that a platform installs if it is among the keys `deleted`. An OPA with a view answers about what is in it.
 # entrypoint: true
 problems := problem if {
-	problem := queries.problem([["objects", "optional objects"]])
+	problem := queries.problem([["objects", "optional objects"], ["deleted", "optional keys"]])
 } else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
 	lookup.has_view
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
