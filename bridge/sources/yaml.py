@@ -346,7 +346,8 @@ def _read_yaml(number: int, first_line: int, chunk: str) -> Document | BrokenDoc
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = first_line + mark.line if mark is not None else line
-        return BrokenDocument(number, where, f"invalid YAML: {error.problem or error.context}")
+        reason = f"invalid YAML: {error.problem or error.context}"
+        return BrokenDocument(number, where, reason + _hint_of_template(chunk, where - first_line))
     except yaml.reader.ReaderError as error:
         line = first_line + chunk.count("\n", 0, error.position)
         return BrokenDocument(number, line, f"invalid YAML: {error.reason}")
@@ -437,6 +438,12 @@ def _find_item_lines(node: yaml.Node, first_line: int) -> tuple[int, ...]:
     return ()
 
 
+def _hint_of_template(text: str, line: int) -> str:
+    """Return the hint for an error at a line (from 0) that has an expression of a template, else an empty text."""
+    is_template = any("{{" in found for found in text.split("\n")[line : line + 1])
+    return "; this is a template: read the output of its tool, such as `helm template`" if is_template else ""
+
+
 def _read_json(number: int, first_line: int, text: str) -> Iterator[Document | BrokenDocument]:
     decoder = json.JSONDecoder(
         object_pairs_hook=_refuse_doubles, parse_constant=_refuse_constant, parse_int=number_of, parse_float=_read_float
@@ -449,7 +456,8 @@ def _read_json(number: int, first_line: int, text: str) -> Iterator[Document | B
         try:
             value, position = decoder.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            yield BrokenDocument(number, first_line + error.lineno - 1, f"invalid JSON: {error.msg}")
+            reason = f"invalid JSON: {error.msg}" + _hint_of_template(text, error.lineno - 1)
+            yield BrokenDocument(number, first_line + error.lineno - 1, reason)
             return
         except (ValueError, RecursionError) as error:
             reason = str(NestingError()) if isinstance(error, RecursionError) else f"invalid JSON: {error}"

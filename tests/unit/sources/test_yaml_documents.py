@@ -145,6 +145,16 @@ def test_broken_json_is_reported_with_its_line(text: str, broken: BrokenDocument
     assert list(read_documents(text)) == [broken]
 
 
+@pytest.mark.parametrize(
+    "text", ["{{- if .Values.on }}\nkind: A\n", "kind: A\nmetadata: {name: {{ .Release.Name }}}\n"]
+)
+def test_an_error_in_a_template_names_the_tool_that_renders_it(text: str) -> None:
+    (document,) = read_documents(text)
+    assert isinstance(document, BrokenDocument)
+    assert document.reason.startswith("invalid ")
+    assert document.reason.endswith("read the output of its tool, such as `helm template`")
+
+
 def test_a_word_is_not_a_number() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         number_of("five")
