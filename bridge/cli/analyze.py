@@ -118,6 +118,7 @@ def _analyze(options: dict[str, Any]) -> int:
     files, prune = (*asked.more["files"], *asked.more["named"]), asked.more["prune"]
     if not files and not asked.more["deleted"]:
         raise CommandError("nothing to analyze: give FILE, or --delete OBJECT")
+    _refuse_objects(asked.more["named"] if asked.more["deleted"] else ())
     if base is not None and (not files or STDIN in files):
         raise CommandError("--base compares FILE with a commit: give files or folders")
     if prune and base is None and not (files and asked.source.manifests):
@@ -143,6 +144,13 @@ def _analyze(options: dict[str, Any]) -> int:
     for problem in applied.problems:
         print_error(f"error: {named(problem.subject)}: {problem.message}")
     return INPUT_ERROR if code or applied.problems else _FOUND if found.fails else 0
+
+
+def _refuse_objects(files: Sequence[str]) -> None:
+    """Raise CommandError for a file that does not exist, where it may be a further object to delete."""
+    for name in files:
+        if name != STDIN and "://" not in name and not Path(name).exists():
+            raise CommandError(f"{name}: no such file or folder; to delete several objects, repeat --delete")
 
 
 @contextmanager

@@ -119,6 +119,13 @@ def test_a_deleted_gatewayclass_is_a_problem_of_its_gateways(shop: Run) -> None:
     assert shop("analyze", "--delete", "gatewayclass/example").returncode == 1
 
 
+def test_a_second_object_after_delete_has_a_hint_to_repeat_the_option(shop: Run) -> None:
+    done = shop("analyze", "--delete", "colorpolicy/infra/brand", "colorpolicy/shop/cart")
+    assert done.returncode == 2
+    why = "error: colorpolicy/shop/cart: no such file or folder; to delete several objects, repeat --delete\n"
+    assert done.stderr == why
+
+
 def test_exit_code_tells_whether_problems_are_introduced(shop: Run, tmp_path: Path) -> None:
     assert shop("analyze", "-f", written(tmp_path / "new.yaml", SALE, TYPO), "-o", "github").returncode == 1
     assert shop("analyze", "-f", written(tmp_path / "fine.yaml", SALE)).returncode == 0
