@@ -24,7 +24,7 @@ from tests.scenarios.requests import command_of, name_of, requests_of
 BRIDGE = Path(sys.executable).parent / "pbctl"
 INPUT_ERROR = 2
 EXPECTED = ("it has no PolicyKind", "which the bridge reads. Write the policy in that version")
-REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind (?P<name>\S+) is not active: (?P<message>.+)")
+REFUSED = re.compile(r"error: (?P<file>.+?):\d+: PolicyKind/(?P<name>\S+) is not active: (?P<message>.+)")
 
 
 @dataclass(frozen=True, slots=True)
