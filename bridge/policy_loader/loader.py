@@ -75,6 +75,7 @@ COALESCE = 0.02  # seconds to wait for further changes
 BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
 QUICK = 4.0  # seconds of a first check; the shipped modules take 1.7 s of processor time
+_FIRST = 60.0  # seconds of a first check whose result replaces the modules of a former run
 _HALVING = 2.0  # a late check and its halves together take at most this multiple of a first check
 _USUAL = 3.0  # a first check takes at least this multiple of the shortest one lately
 _DRIFT = 1.5  # so much longer may the shortest check become with each check: the machine's load changes
@@ -625,8 +626,12 @@ class Loader:
         return max(QUICK, _USUAL * self._pace)
 
     async def _join(self, chosen: Chosen, problems: Problems, joining: Sequence[Entry]) -> None:
-        """Serve the chosen ones with those of `joining` that pass; what is late alone is checked alone."""
-        clock, bound = asyncio.get_running_loop(), self._bound
+        """Serve the chosen ones with those of `joining` that pass; what is late alone is checked alone.
+
+        Before the first set, an OPA that has modules of a former run keeps them until all have been checked.
+        """
+        replaces = not self.revision and await self._has_former_set()
+        clock, bound = asyncio.get_running_loop(), max(self._bound, _FIRST) if replaces else self._bound
         until = clock.time() + _HALVING * bound
         waiting = [[(entry, entry.submitted) for entry in joining]]
         while waiting:
@@ -648,7 +653,14 @@ class Loader:
                     for entry, _ in part:
                         entry.cost = bound
                     self._check_later(entry for entry, _ in part)
-            await self._serve(chosen, problems)
+            if not (replaces and waiting):
+                await self._serve(chosen, problems)
+
+    async def _has_former_set(self) -> bool:
+        """Return whether OPA has a bundle of the bridge; False if it does not respond, and has to load one anyway."""
+        with contextlib.suppress(OpaError):
+            return await self._opa.bundle_revision() is not None
+        return False
 
     def _note_pace(self, took: float) -> None:
         """Note the seconds of a check without faults."""

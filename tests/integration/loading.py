@@ -21,7 +21,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import Shipped, shipped
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.loader import Loader
+from bridge.policy_loader.loader import Endpoint, Loader
 from bridge.policy_loader.submissions import Submission, Verdict
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
@@ -45,6 +45,7 @@ class Bench:
     managed: ManagedOpa
     config: dict[str, Any]
     checker: Checker
+    endpoint: Endpoint
     verdicts: dict[str, Verdict] = field(default_factory=dict)
 
     def put(
@@ -177,7 +178,7 @@ async def loading(
             checker = Checker(opa_path, found.modules, **options)
             loader = Loader(opa, endpoint, checker, found, kubernetes)
             endpoint.before_first_bundle(loader.inspect)
-            bench = Bench(loader, opa, managed, config, checker)
+            bench = Bench(loader, opa, managed, config, checker, endpoint)
             loader.listen(lambda reported: bench.verdicts.update({reported.author.name: reported}))
             async with working(loader.run):
                 if listed:

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from bridge.policy_loader.compile_check import Checker
+from bridge.policy_loader.loader import QUICK, Loader
+from bridge.policy_loader.submissions import Submission
 from bridge.work import beside
 from tests.eventually import eventually
-from tests.integration.loading import loading
+from tests.integration.loading import FEW, author, loading
+from tests.working import working
 
 # No numbers have this product, so the test runs until it is ended.
 SLOW = """package slow_test
@@ -74,6 +78,28 @@ async def test_versions_of_one_author_become_active_while_others_change_slow_tes
                     await bench.until_active("quick", version=f"v{number}")
             assert await bench.opa.get("team/quick/x") == 3
             await eventually(have_slow_one)
+
+
+async def test_an_opa_keeps_the_modules_of_a_former_run_while_they_are_checked_again(
+    opa_path: Path, tmp_path: Path
+) -> None:
+    slow = tmp_path / "opa"  # as on a busy machine
+    slow.write_text(f'#!/bin/sh\nsleep {QUICK + 1}\nexec {opa_path} "$@"\n')
+    slow.chmod(0o755)
+    names = ("first", "second")
+    async with loading(opa_path) as bench:
+        for name in names:
+            bench.put(name, f"package team.{name}\n\nx := 1\n")
+        await bench.until_active(*names)
+        restarted = Loader(bench.opa, bench.endpoint, Checker(slow, FEW.modules), FEW)
+        for name in names:
+            restarted.put(Submission(author(name), "1", {"m0.rego": f"package team.{name}\n\nx := 2\n"}, {}))
+        restarted.listed()
+        async with working(restarted.run):
+            found = await eventually(
+                lambda: bench.opa.get("team"), lambda team: team != {name: {"x": 1} for name in names}
+            )
+        assert found == {name: {"x": 2} for name in names}
 
 
 @pytest.mark.long
