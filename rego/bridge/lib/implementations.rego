@@ -14,6 +14,8 @@ envoy := {"name": "Envoy", "virtualHosts": true, "precedence": "Gateway API"}
 
 # Listeners of one port with this protocol share virtual hosts. A TLS handshake selects a filter chain, so HTTPS listeners
 # share none.
+default shares_hosts(_, _) := false
+
 shares_hosts(reading, protocol) if {
 	reading.virtualHosts
 	protocol in {"HTTP", "TLS"}
