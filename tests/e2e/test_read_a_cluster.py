@@ -321,7 +321,7 @@ def test_printed_role_reads_one_namespace(
     listed = bridge("get", "policies,routes,gateways", "-n", NAME, "--kubeconfig", kubeconfig, "-o", "name")
     assert f"gateway.{GATEWAY_API}/edge" in listed.stdout.split()
     line = listed.stderr.splitlines()[0]
-    assert re.fullmatch(r"Incomplete: you can't read GatewayClasses, \d other types or other namespaces", line)
+    assert re.fullmatch(r"Incomplete: you can't read policy CRDs, \d other types or other namespaces", line)
 
 
 def test_lists_are_of_the_namespace_of_the_context_and_names_are_found_everywhere(

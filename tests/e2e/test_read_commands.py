@@ -45,7 +45,7 @@ def test_the_example_has_the_outcomes_that_its_comments_tell(bridge: Run) -> Non
             groups = [entry["conditions"] for entry in status.get("ancestors", [])] or [status["conditions"]]
             by_type = {condition["type"]: condition["reason"] for condition in groups[0]}
             name = f"{obj['metadata']['namespace']}/{obj['metadata']['name']}"
-            reasons[f"{obj['kind']} {name}"] = (by_type["Accepted"], by_type.get("Programmed", ""))
+            reasons[f"{obj['kind']}/{name}"] = (by_type["Accepted"], by_type.get("Programmed", ""))
     assert reasons == {
         "ColorPolicy/infra/brand": ("Accepted", "PartiallyProgrammed"),
         "ColorPolicy/infra/accessibility": ("Accepted", "Programmed"),
