@@ -50,4 +50,4 @@ async def test_result_that_a_feature_makes_incomplete_is_marked(changing: Bridge
     (changing.folder / "late.yaml").write_text(NOT_MODELED.read_text())
     route = "gateway.networking.k8s.io/HTTPRoute/envoy-gateway-not-modeled/cart"
     await page.go(f"{changing.url}#object={route}%23all")
-    await page.shows("#details .path", "Incomplete: BackendTrafficPolicy envoy-gateway-not-modeled/cart: the Gateway's")
+    await page.shows("#details .path", "Incomplete: BackendTrafficPolicy/envoy-gateway-not-modeled/cart: local rate")
