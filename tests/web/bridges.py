@@ -10,6 +10,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOP = ROOT / "examples" / "shop"
+# A policy on a route of the shop, which a test adds to it.
+LATE = """
+apiVersion: example.com/v1
+kind: ColorPolicy
+metadata: {name: late, namespace: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}]
+  defaults: {theme: dusk}
+"""
 THREE_GATEWAYS = ROOT / "examples" / "three-gateways"
 _KEPT = ("BRIDGE_OPA", "BRIDGE_CACHE")  # what tells the bridge where its OPA is
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.web.bridges import Bridge
+from tests.web.bridges import LATE, Bridge
 from tests.web.page import Opened
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
@@ -15,14 +15,6 @@ metadata: {name: late, namespace: blog}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: posts}]
   overrides: {palettes: [{name: dusk, hours: [18, 19]}, {name: dawn}]}
-"""
-LATE = """
-apiVersion: example.com/v1
-kind: ColorPolicy
-metadata: {name: late, namespace: shop}
-spec:
-  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}]
-  defaults: {theme: dusk}
 """
 WIDTH = "document.querySelector('#details {}')?.getBoundingClientRect().width"
 FIRST_ROW = "document.querySelector('#details .fields tbody tr:nth-child(2)').getBoundingClientRect().bottom"

@@ -5,21 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.bridges import SHOP, Bridge
+from tests.web.bridges import LATE, SHOP, Bridge
 from tests.web.page import Opened
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
 CART = "gateway.networking.k8s.io/HTTPRoute/shop/cart"
 ADMIN = "gateway.networking.k8s.io/HTTPRoute/shop/admin"
-POLICY = """
-apiVersion: example.com/v1
-kind: ColorPolicy
-metadata: {name: late, namespace: shop}
-spec:
-  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: admin}]
-  defaults: {theme: dusk}
-"""
 POSTS = "gateway.networking.k8s.io/HTTPRoute/blog/posts"
 PALETTE = """
 apiVersion: example.com/v1
@@ -39,7 +31,7 @@ async def test_change_is_drawn_without_moving_the_picture(changing: Bridge, page
     await page.page.keyboard.press("ArrowLeft")
     await page.until(f"policyBridge.graph.position('{ADMIN}')")
     before, view = await page.position(ADMIN), await page.view()
-    (changing.folder / "late.yaml").write_text(POLICY)
+    (changing.folder / "late.yaml").write_text(LATE)
     await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     assert (await page.view())["zoom"] == view["zoom"]
     assert before is not None
@@ -53,13 +45,13 @@ async def test_changes_elsewhere_close_nothing_and_keep_the_focus(changing: Brid
     await page.go(f"{changing.url}#object={CART}%23checkout")
     await page.page.locator("#details summary", has_text="Why").first.click()
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
-    (changing.folder / "late.yaml").write_text(POLICY)
+    (changing.folder / "late.yaml").write_text(LATE)
     await page.until(f"policyBridge.graph.position('example.com/ColorPolicy/shop/late\\n@{ADMIN}')")
     await page.page.wait_for_timeout(1_000)  # the details are queried again
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
     # A change of what is shown keeps what is open too.
-    (changing.folder / "late.yaml").write_text(POLICY.replace("name: admin", "name: cart"))
+    (changing.folder / "late.yaml").write_text(LATE.replace("name: admin", "name: cart"))
     await page.shows("#details", "shop/late")
     assert await page.page.locator("#details .why").first.get_attribute("open") is not None
     assert await page.page.evaluate("document.activeElement.tagName") == "SUMMARY"
@@ -107,7 +99,7 @@ async def test_file_with_an_error_is_reported_while_it_has_one(changing: Bridge,
     await page.go(changing.url)
     (changing.folder / "late.yaml").write_text("kind: [")
     await page.shows("#banner", "late.yaml:2: document 1: invalid YAML")
-    (changing.folder / "late.yaml").write_text(POLICY)
+    (changing.folder / "late.yaml").write_text(LATE)
     await page.until("document.getElementById('banner').hidden")
 
 
@@ -132,7 +124,7 @@ async def test_page_reconnects_after_a_restart_and_shows_it(serve: Serve, page: 
     await page.shows("#state", "reconnecting")
     await page.shows("#banner", "The connection to the bridge is lost")
     await page.shows("#announcement", "is lost")
-    (bridge.folder / "late.yaml").write_text(POLICY)
+    (bridge.folder / "late.yaml").write_text(LATE)
     bridge.start()
     await page.shows("#announcement", "Connected again")
     await page.shows("#state", "live")
