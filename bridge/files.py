@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 MOST = 1 << 20  # bytes of a token, a key, a certificate or settings
+MOST_OF_INPUT = 256 << 20  # bytes of a file of manifests, or of the content at a URL
 _CHUNK = 1 << 20
 
 

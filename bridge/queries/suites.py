@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from bridge.files import read_file
+from bridge.files import MOST_OF_INPUT, read_file
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
@@ -35,7 +35,7 @@ from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_t
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.states import PlannedChange, States, opened_states, plan_change
 from bridge.queries.statuses import condition_groups
-from bridge.sources.manifests import MOST_BYTES, SUITE_GROUP, find_files, is_suite
+from bridge.sources.manifests import SUITE_GROUP, find_files, is_suite
 from bridge.sources.yaml import BrokenDocument, Lines, read_documents
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def find_suites(paths: Sequence[str]) -> list[Found]:
 
 def _read_suites(file: Path) -> Iterator[Found]:
     try:
-        content = read_file(file, MOST_BYTES)
+        content = read_file(file, MOST_OF_INPUT)
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from error
     # Some editors and shells write UTF-16: such a suite must not be left out silently.

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
-from bridge.files import read_stream
+from bridge.files import MOST_OF_INPUT, read_stream
 
 SECONDS = 30.0  # without any byte
-MOST_BYTES = 256 << 20  # as of a file of manifests
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -51,9 +50,9 @@ def opened_url(
 
 
 def read_url(url: str, headers: Mapping[str, str] = _NO_HEADERS, ca_file: Path | None = None) -> bytes:
-    """Return the content at a URL, of at most MOST_BYTES. Raises UrlError."""
+    """Return the content at a URL, of at most MOST_OF_INPUT. Raises UrlError."""
     with opened_url(url, headers, ca_file) as response:
-        content = read_stream(response, MOST_BYTES, url)
+        content = read_stream(response, MOST_OF_INPUT, url)
         if response.length:  # what is missing of the length that the server has announced
             raise UrlError("the content ends early")
         return content

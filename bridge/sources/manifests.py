@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from bridge.files import open_regular, read_stream
+from bridge.files import MOST_OF_INPUT, open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.keys import group_of
 from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, as_mapping, exceeds, has_more_values
@@ -308,8 +308,8 @@ def _described_by(reading: Reading) -> Iterator[str]:
 
 def _read_bytes(file: Path) -> bytes:
     try:
-        with open_regular(file, MOST_BYTES) as opened:
-            return read_stream(opened, MOST_BYTES, file)
+        with open_regular(file, MOST_OF_INPUT) as opened:
+            return read_stream(opened, MOST_OF_INPUT, file)
     except OSError:
         return b""  # loading reports it
 
@@ -344,7 +344,7 @@ def _find_news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Ch
 
 
 STDIN = "-"
-MOST_BYTES = 256 << 20  # of one file
+
 _MOST_KUSTOMIZATION = 1 << 20  # bytes
 _SUFFIXES = {".yaml", ".yml", ".json"}
 SUITE_GROUP = "test.policybridge.io/"  # before the version, in the apiVersion of a suite
@@ -732,7 +732,7 @@ class ManifestState:
 
     def _read_stdin(self, stdin: IO[bytes] | None) -> _File:
         if STDIN not in self._files:
-            content = read_stream(stdin, MOST_BYTES, STDIN) if stdin is not None else b""
+            content = read_stream(stdin, MOST_OF_INPUT, STDIN) if stdin is not None else b""
             self._files[STDIN] = _File((), read_content(content, STDIN, retried=False))
         return self._files[STDIN]
 
@@ -742,7 +742,7 @@ class ManifestState:
         try:
             path = Path(name)
             # Users may name a pipe; a link in a folder is followed only to a regular file.
-            with path.open("rb") if path in self._paths else open_regular(path, MOST_BYTES) as opened:
+            with path.open("rb") if path in self._paths else open_regular(path, MOST_OF_INPUT) as opened:
                 if path not in self._paths:
                     _refuse_outside(path, root)
                 status = os.fstat(opened.fileno())
@@ -750,7 +750,7 @@ class ManifestState:
                 signature: _Signature = (status.st_mtime_ns, status.st_size, status.st_ino, status.st_dev)
                 if before is not None and before.signature == signature:
                     return before
-                text = read_stream(opened, MOST_BYTES, name)
+                text = read_stream(opened, MOST_OF_INPUT, name)
                 content = read_content(text, name, retried=self._retried, is_hidden=is_hidden)
         except OSError as error:
             if isinstance(error, FileNotFoundError) and not Path(name).is_symlink():

@@ -63,6 +63,6 @@ def test_content_that_ends_early_is_an_error(server: str) -> None:
 
 
 def test_content_above_the_bound_is_an_error(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "MOST_BYTES", 3)
+    monkeypatch.setattr(downloads, "MOST_OF_INPUT", 3)
     with pytest.raises(UrlError, match="larger than"):
         read_url(f"{server}/page")
