@@ -148,8 +148,10 @@ def _analyze(options: dict[str, Any]) -> int:
 
 def _refuse_objects(files: Sequence[str]) -> None:
     """Raise CommandError for a file that does not exist, where it may be a further object to delete."""
+    from bridge.sources.downloads import is_url
+
     for name in files:
-        if name != STDIN and "://" not in name and not Path(name).exists():
+        if name != STDIN and not is_url(name) and not Path(name).exists():
             raise CommandError(f"{name}: no such file or folder; to delete several objects, repeat --delete")
 
 

@@ -39,7 +39,7 @@ QUERIES = ("effective", "kinds_in_force", "scopes")  # that the command sends
     SELECTOR,
     queries=QUERIES,
     only_merging=True,
-    at_targets=True,
+    at_targets=lambda _: True,
 )
 async def effective(engine: Engine, asked: Asked) -> Answer:
     """Show effective policies: the spec that applies at a target, and the policies that it comes from.

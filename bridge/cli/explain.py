@@ -49,7 +49,7 @@ def _check(asked: Asked) -> Sequence[str]:
     source_namespace_option(EVERY_SOURCE),
     config_dump(),
     queries=lambda asked: (*COMMON, *(VERIFY if asked.more["dumps"] else ())),
-    at_targets=True,
+    at_targets=lambda asked: not asked.more["dumps"],  # which may be about places beside the targets
     check=_check,
 )
 async def explain(engine: Engine, asked: Asked) -> Answer:

@@ -134,7 +134,7 @@ def compact(value: Any) -> str:
 def fields_of(at_path: Entry, *, with_policies: bool = True) -> dict[tuple[str, ...], Lines]:
     """Return each field of an effective policy by its name, as one line and as lines of YAML.
 
-    What is in effect, and whose it is, stands in the entry's `fields`, a field that a null removed without a value.
+    The entry's `fields` say what is in effect and which policies set it. A field that a null removed has no value.
     With policies these are `theme=dark [shop/cart]` and `theme: dark  # shop/cart`.
     """
     found: dict[tuple[str, ...], Lines] = {}

@@ -26,16 +26,16 @@ def read_command(
     *parameters: click.Parameter,
     queries: Iterable[str] | Callable[[Asked], Iterable[str]] | None = None,
     only_merging: bool = False,
-    at_targets: bool = False,
+    at_targets: Callable[[Asked], bool] = lambda _: False,
     check: Callable[[Asked], Sequence[str]] = lambda _: (),
 ) -> Callable[[Ask], click.Command]:
     """Make a function from an engine and the options to an answer a command, with the options of all read commands.
 
     `queries` are those that the function sends, or a function of the options that returns them, by default any: with
     `--manifests` OPA loads only the rules that these and the reports of problems reach. With `only_merging` the answer
-    depends on no Rego of admins but that by which policies merge: other Rego of a cluster is not even checked. With
-    `at_targets` the answer is about the targets that the words name, and OPA may have only what it reads, except for
-    an answer about proxies. `check` is called before the source is opened; it may raise CommandError, and returns the
+    depends on no Rego of admins but that by which policies merge: other Rego of a cluster is not even checked. Where
+    `at_targets` is true of the options, the answer is about the targets that the words name, and OPA may have only
+    what it reads. `check` is called before the source is opened; it may raise CommandError, and returns the
     types to read in addition to those that every command needs.
     """
 
@@ -54,7 +54,7 @@ def read_command(
                 types,
                 queries=queries(asked) if callable(queries) else queries,
                 only_merging=only_merging,
-                question=_question(asked.words) if at_targets and asked.words and not asked.more.get("dumps") else None,
+                question=_question(asked.words) if asked.words and at_targets(asked) else None,
             )
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")

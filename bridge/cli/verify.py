@@ -121,7 +121,7 @@ def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
             row["state"],
             _field(row, wide=wide),
             _expected(row),
-            _actual(row) + (f" ({row['proxy']})" if several or wide else ""),
+            _side(row, "actual") + (f" ({row['proxy']})" if several or wide else ""),
             row["message"],
         )
         alike.setdefault(cells, {})[short_key(key)] = None
@@ -141,25 +141,24 @@ def _field(row: Entry, *, wide: bool = False) -> str:
 
 
 def _expected(row: Entry) -> str:
-    if row["field"] == "(policy)":
-        return names_text(row["expected"]) if row["expected"] else "none"
-    if row["field"] == "(rule)":
-        return ", ".join(row["expected"]) or "-"
-    text = "-" if row["expected"] is None else value_text(row["expected"])
-    return f"{text} ({names_text(row['policies'])})" if row["policies"] else text
+    text = _side(row, "expected")
+    is_field = row["field"] not in {"(policy)", "(rule)"}
+    return f"{text} ({names_text(row['policies'])})" if is_field and row["policies"] else text
 
 
-def _actual(row: Entry) -> str:
+def _side(row: Entry, side: str) -> str:
+    """Return what is expected in the proxy, or is there."""
+    value = row[side]
     if row["field"] == "(policy)":
-        return names_text(row["actual"]) if row["actual"] else "none"
+        return names_text(value) if value else "none"
     if row["field"] == "(rule)":
-        return ", ".join(row["actual"]) or "-"
-    return "-" if row["actual"] is None else value_text(row["actual"])
+        return ", ".join(value) or "-"
+    return "-" if value is None else value_text(value)
 
 
 def _sentence(row: Entry) -> str:
     why = f": {row['message']}" if row["message"] else ""
-    return f"{_field(row)}: expected {_expected(row)}, the proxy has {_actual(row)}{why}"
+    return f"{_field(row)}: expected {_expected(row)}, the proxy has {_side(row, 'actual')}{why}"
 
 
 def summary(found: Comparison) -> str:

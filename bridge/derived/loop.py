@@ -17,7 +17,7 @@ import asyncio
 import contextlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -154,6 +154,15 @@ class Loop:
         if self._tasks:
             work.task = self._tasks.create_task(work.run())
 
+    @contextlib.contextmanager
+    def following(self, result: Derived[K]) -> Iterator[None]:
+        """Keep a result up to date within the block."""
+        self.follow(result)
+        try:
+            yield
+        finally:
+            self.leave(result)
+
     def leave(self, result: Derived[Any]) -> None:
         """Stop computing this result."""
         work = self._works.pop(result)
@@ -165,7 +174,7 @@ class Loop:
         self._works[result].add(keys)
 
     def hear(self, result: Derived[Any], change: Notice) -> None:
-        """Let one result process a change of something else than OPA's data; one that nobody follows begins with it."""
+        """Let a result process a change of something other than OPA data. Before `follow` there is nothing to do."""
         if work := self._works.get(result):
             work.hear(Outdated(change), self._known_revision())
 
@@ -246,9 +255,8 @@ class Loop:
     async def _ask_at_once(self, question: Question, works: "_Works") -> None:
         """Ask with everything that the results want; if that fails, the question is asked in halves."""
         change = question.change
-        wanted: dict[str, Any] = {}
+        wanted = _wanted(question, works) if change.keys else {}
         for work in works if change.keys else ():
-            wanted |= work.result.wants(change, question.since)
             wanted |= work.result.wants_besides(change)
         answer: Mapping[str, Any] = {}
         if wanted:
@@ -272,13 +280,10 @@ class Loop:
     async def _ask_in_halves(self, question: Question, works: "_Works") -> None:
         """Ask in parts for what the results need; ask again later about objects about which OPA takes too long."""
         change = question.change
-        wanted: dict[str, Any] = {}
-        for work in works:
-            wanted |= work.result.wants(change, question.since)
         found: dict[str, Any] = {}
         slow: list[str] = []
         keys = sorted(map(str, change.keys))
-        more = {**_was(change), "wanted": wanted}
+        more = {**_was(change), "wanted": _wanted(question, works)}
         async for _, answer in parts(self._opa, "outdated", "keys", keys, more, too_slow=slow.append):
             _merge(found, answer)
         outdated = Outdated(change, found, question.namespaces, tracing.current())
@@ -444,6 +449,14 @@ class _Work(Generic[K]):
 
 
 _Works = Sequence[_Work[Any]]
+
+
+def _wanted(question: Question, works: _Works) -> dict[str, Any]:
+    """Return the parts of the query `outdated` that the results need, each with its input."""
+    wanted: dict[str, Any] = {}
+    for work in works:
+        wanted |= work.result.wants(question.change, question.since)
+    return wanted
 
 
 class _Signal:

@@ -279,10 +279,13 @@ async def analyze(
     it also for each namespace with a difference. `for_page` adds `outcomes`, and `fields` to the document.
     """
     keys = change.keys
-    asked = {"sourceNamespace": source_namespace} if source_namespace else {}
+    asked: Entry = {"fields": True} | ({"sourceNamespace": source_namespace} if source_namespace else {})
     async with opened_states(engine, change) as states:
-        find = _compare_everything if states.apart else _compare_concerned
-        found = await find(states, change, {**asked, "fields": True})
+        constraints = await _find_constraints(states)
+        if states.apart:
+            found = await _compare_everything(states, change, asked)
+        else:
+            found = await _compare_concerned(states, change, asked, constraints)
         before, after = found.before.problems, found.after.problems
         before |= select_doubts(doubts_before, keys, before.values())
         after |= select_doubts(doubts_after, keys, after.values())
@@ -306,7 +309,7 @@ async def analyze(
             ],
             remaining=[one for one in remaining if one["subject"] in found.subjects],
             effective=found.differences,
-            is_guarded=await _is_guarded(states),
+            is_guarded=bool(constraints),
             with_fields=for_page,
             outcomes=await _query_outcomes(states.after, change, found.differences) if for_page else {},
         )
@@ -321,10 +324,6 @@ async def _query_outcomes(state: State, change: PlannedChange, differences: Sequ
 def _list_fields(side: Entry | None) -> frozenset[str]:
     """Return the pointers of the fields that are in effect on one side of a difference."""
     return frozenset(one["field"] for one in (side or {}).get("fields", ()) if "value" in one)
-
-
-async def _is_guarded(states: States) -> bool:
-    return await _find_constraints(states) != set()
 
 
 async def _find_constraints(states: States) -> set[str]:
@@ -359,15 +358,17 @@ async def _query_findings(
     return _Findings(problems, await state.violations(judged, identified=True))
 
 
-async def _compare_concerned(states: States, change: PlannedChange, asked: Entry) -> _Comparison:
+async def _compare_concerned(
+    states: States, change: PlannedChange, asked: Entry, constraints: Collection[str]
+) -> _Comparison:
     """Compare what a change of objects concerns."""
     keys = change.keys
     concerned = await _query_concerned(states, keys)
     differences = await _query_differences(states, concerned["scopes"], asked)
     subjects = _collect_subjects(keys, concerned, differences)
-    judged = await _find_judged(states, keys, subjects)
+    judged = await _find_judged(states, keys, subjects) if constraints else []
     # Any object may be the only one that a Constraint selects.
-    asked_about = sorted({*subjects, *await _find_constraints(states)})
+    asked_about = sorted({*subjects, *constraints})
     before = await _query_findings(states.before, asked_about, judged, {})
     after = await _query_findings(states.after, asked_about, judged, change.deletions)
     return _Comparison(before, after, differences, {*subjects, *judged})
@@ -523,8 +524,6 @@ async def _find_judged(states: States, keys: Sequence[str], subjects: Sequence[s
     A policy of a Constraint may read what is in effect, so an object is affected too if another policy applies there,
     or above it. A Namespace decides by its labels which objects in it match, whether the hierarchy has these or not.
     """
-    if not await _is_guarded(states):
-        return []
     changed = [parse_key(key) for key in keys]
     names = [key.name for key in changed if key.type_id == CONSTRAINT]
     namespaces = [key.name for key in changed if key.type_id == "core/Namespace"]

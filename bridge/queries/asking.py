@@ -235,6 +235,12 @@ async def proxy_commands(opa: Opa, gateways: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def _input_of(kind: str | None, source_namespace: str | None, **flags: bool) -> dict[str, Any]:
+    """Return the input of a query about effective policies, besides its targets."""
+    named = {"policyKind": kind, "sourceNamespace": source_namespace}
+    return {name: value for name, value in {**named, **flags}.items() if value}
+
+
 async def effective_at(
     opa: Opa,
     targets: Sequence[Key],
@@ -245,11 +251,7 @@ async def effective_at(
     fields: bool = False,
 ) -> list[Entry]:
     """Return the effective policies at targets, and at the effective targets below them, as in the query result."""
-    query_input: dict[str, Any] = ({"policyKind": kind} if kind else {}) | ({"fields": True} if fields else {})
-    if source_namespace:
-        query_input["sourceNamespace"] = source_namespace
-    if with_staged:
-        query_input["staged"] = True
+    query_input = _input_of(kind, source_namespace, staged=with_staged, fields=fields)
 
     async def ask(batch: Sequence[Key]) -> list[Entry]:
         try:
@@ -268,9 +270,7 @@ async def explained_at(
     opa: Opa, target: Key, kind: str | None = None, source_namespace: str | None = None
 ) -> list[Entry]:
     """Return the result of the query `explain` at a target and the targets below it."""
-    query_input = {"policyKind": kind} if kind else {}
-    if source_namespace:
-        query_input["sourceNamespace"] = source_namespace
+    query_input = _input_of(kind, source_namespace)
     try:
         answer: list[Entry] = await opa.query("explain", {"target": str(target), **query_input})
     except QueryError as error:
@@ -296,12 +296,9 @@ async def effective_everywhere(
     Targets at which the query fails are left out, as by `in_batches`.
     """
     entries: dict[tuple[str, str], Entry] = {}  # an object's entries include those of its sections
-    source: dict[str, Any] = {"sourceNamespace": source_namespace} if source_namespace else {}
-    options = {"staged": with_staged, "allPaths": all_paths, "fields": fields}
-    source |= {name: True for name, wanted in options.items() if wanted}
     for name, targets in (await scopes(opa, kind, with_staged=with_staged)).items():
         chosen = [str(key) for key in targets if namespace in {None, key.namespace}]
-        more = {"policyKind": name, **source}
+        more = _input_of(name, source_namespace, staged=with_staged, allPaths=all_paths, fields=fields)
         found = await in_batches(opa, "effective", "targets", chosen, more, at_targets_of(name))
         entries |= {(entry["target"], entry["policyKind"]): entry for entry in found}
     return [entries[name] for name in sorted(entries)]

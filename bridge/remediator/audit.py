@@ -277,13 +277,10 @@ class Audit(WriteLoop[str], Derived[str]):
 
     async def run(self) -> None:
         """Evaluate and write until cancelled."""
-        self._loop.follow(self)
-        try:
+        with self._loop.following(self):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._look())
                 tasks.create_task(self._write())
-        finally:
-            self._loop.leave(self)
 
     async def settled(self) -> None:
         """Wait until nothing waits for evaluation or writes."""

@@ -79,14 +79,11 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
 
     async def run(self) -> None:
         """Compute and write until cancelled."""
-        self._loop.follow(self)
-        try:
+        with self._loop.following(self):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._compute_alone())
                 tasks.create_task(self._write())
                 tasks.create_task(self._remember())
-        finally:
-            self._loop.leave(self)
 
     async def settled(self) -> None:
         """Wait until nothing waits for computation or writes."""

@@ -223,10 +223,11 @@ holders_of_port(object_key, port) := {object_key, gateway} | {listener_set |
 	some slot in index.claimed_slots(gateway, port)
 	some listener_set in index.claimants(gateway, port, slot)
 } if {
-	gateway := _gateway_of_listeners(object_key)
+	gateway := gateway_of_listeners(object_key)
 } else := {object_key}
 
-_gateway_of_listeners(object_key) := object_key if {
+# The Gateway whose proxies have the listeners of an object: a Gateway itself, or the one that accepts a ListenerSet.
+gateway_of_listeners(object_key) := object_key if {
 	levels.of(object_key) == "Gateway"
 } else := gateway if [gateway, ""] = gateway_link(object_key)
 

@@ -217,7 +217,7 @@ _names_others(obj) if obj.spec.targetSelectors
 # The fields of a spec that name targets. Most objects have none of them, and are not read further.
 target_fields := ["targetRefs", "targetRef", "targetReference", "targetSelectors"]
 
-ref_fields := ["targetRefs", "targetRef", "targetReference"]
+ref_fields := [field | some field in target_fields; not field in selector_fields]
 
 selector_fields := ["targetSelectors"]
 

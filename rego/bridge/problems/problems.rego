@@ -139,7 +139,7 @@ _other(link, key) := link.parent if link.parent != key
 _shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", message), {"enforcementAction": "warn"}) |
 	some node in hierarchy.parents(key)
 	not keys.is_frontend(node)
-	hierarchy.implementation(_gateway_of(keys.parse(node).object)).name == "Gateway API"
+	hierarchy.implementation(hierarchy.gateway_of_listeners(keys.parse(node).object)).name == "Gateway API"
 	some name in array.concat(hostnames, ["*" | hostnames == []])
 	some other in index.routes_with_hostname(keys.parse(node).object, name)
 	keys.type_of(other) == "gateway.networking.k8s.io/HTTPRoute"
@@ -156,10 +156,6 @@ _shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", m
 	keys.type_of(key) == "gateway.networking.k8s.io/GRPCRoute"
 	hostnames := index.facts(key).hostnames
 } else := set()
-
-_gateway_of(object_key) := object_key if {
-	levels.of(object_key) == "Gateway"
-} else := hierarchy.taking_gateway(object_key)
 
 # A policy in a version that its CRD does not serve, or that has other fields than the one that is read (semantics K7).
 _version(key) := {_problem(key, key, found.reason, found.message) |

@@ -3,6 +3,7 @@ package bridge.proxies
 import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.request as requests
 
 # Whether a proxy serves a rule: at each hostname that its route has in common with the listener, for each of its matches.
 
@@ -24,13 +25,8 @@ _rule_of(node) := {"type": parts.type, "matches": matches} if {
 	parts := keys.parse(node)
 	some position, name in hierarchy.section_names(parts.object)
 	name == parts.section
-	matches := _written(lookup.get(parts.object).spec.rules[position])
+	matches := requests.written_matches(lookup.get(parts.object).spec.rules[position])
 }
-
-# A rule without matches matches all (HTTPRouteRule.matches).
-_written(rule) := rule.matches if {
-	count(rule.matches) > 0
-} else := [{}]
 
 # The hostnames that the listener takes for the route (HTTPRouteSpec.hostnames).
 _hosts(node, via) := {lower(host) |

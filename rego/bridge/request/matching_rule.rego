@@ -273,7 +273,7 @@ _matches(precedence, type, route_key) := [{
 	conditions := conditions_of(precedence, type, match)
 ]
 
-# A rule without matches matches all.
+# A rule without matches matches all (HTTPRouteRule.matches).
 written_matches(rule) := rule.matches if {
 	count(rule.matches) > 0
 } else := [{}]
