@@ -41,7 +41,8 @@ class Opened:
     async def go(self, url: str) -> None:
         """Open an address, and wait for the whole picture: its top is drawn first, and what follows can move it."""
         await self.page.goto(url)
-        whole = "globalThis.policyBridge?.drawn.complete && policyBridge.drawn.shown > 0"
+        shown = "policyBridge.drawn.shown > 0 || !document.getElementById('list-empty').hidden"
+        whole = f"globalThis.policyBridge?.drawn.complete && ({shown})"
         await self.until(f"{whole} || !document.getElementById('empty').hidden")
 
     async def until(self, condition: str) -> Any:
