@@ -63,8 +63,8 @@ _TIMEOUT = 5.0  # seconds for a response of OPA or an API server
 _NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
 _GRANT = (
-    "apply what `pbctl admin rbac` prints, for users of commands with --cluster --reader; "
-    "with --reader -n NAMESPACE a Role for one namespace"
+    "ask an administrator for the role that `pbctl admin rbac --cluster --reader` prints (with -n NAMESPACE: for one "
+    "namespace); a bridge needs that of `pbctl admin rbac --cluster`"
 )
 
 State = Literal["ok", "missing", "unchecked"]

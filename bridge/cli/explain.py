@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.config_dumps import ConfigDump, config_dump
 from bridge.cli.notation import (
+    MARKS,
     Entry,
     compact,
     kind_text,
@@ -136,7 +137,7 @@ def explanation(entries: Sequence[Entry], wide: bool = False) -> list[Block]:
     for group in _alike(entries):
         blocks += _of_target(group[0], wide)
         if others := [short_key(parse_key(entry["target"])) for entry in group[1:]]:
-            blocks.append(f"The same, except for the last nodes of paths, at {first_of(others, _SHOWN)}")
+            blocks.append(f"The same at {first_of(others, _SHOWN)}, where the paths end")
     return blocks
 
 
@@ -167,18 +168,23 @@ def _of_target(entry: Entry, wide: bool) -> Iterator[Block]:
         yield _steps(at_path, wide)
         yield _spec(at_path)
     if not paths:
-        yield f"{title}: no policy applies here"
+        unread = entry.get("incomplete", ())
+        yield f"{title}: no policy found, but {'; '.join(unread)}" if unread else f"{title}: no policy applies here"
     yield _left_out(entry)
 
 
 def _stack(nodes: Sequence[Key], at_path: Entry) -> Table:
     """Return every node of the path, from the root, with the policies that are attached there."""
     table = Table(["PATH, FROM THE TOP", "POLICY", "STRATEGY", "OUTCOME"])
+    mark = MARKS["Incomplete"] if "incomplete" in at_path else ""
+    outcome_of = {policy["policy"]: f"{_outcome(policy)}{mark}" for policy in at_path["policies"]}
     for node in nodes:
         attached = [policy for policy in at_path["policies"] if policy["target"] == str(node)]
         place = short_key(node)
         for policy in attached:
-            table.rows.append([place, name_of(parse_key(policy["policy"])), policy["strategy"], _outcome(policy)])
+            table.rows.append(
+                [place, name_of(parse_key(policy["policy"])), policy["strategy"], outcome_of[policy["policy"]]]
+            )
             place = ""
         if not attached:
             table.rows.append([place, "-", "", ""])
@@ -193,8 +199,8 @@ def _outcome(policy: Entry) -> str:
 
 
 def _steps(at_path: Entry, wide: bool) -> Table:
-    """Return the steps of the fold in order."""
-    table = Table(["STEP", "ESTABLISHED", "CHALLENGER", "STRATEGY", "WINS", "RESULT"])
+    """Return the steps of the merge in order: the higher or older policy is the established one of semantics F1."""
+    table = Table(["STEP", "HIGHER", "LOWER", "STRATEGY", "WINS", "RESULT"])
     for number, step in enumerate(at_path.get("steps", ()), 1):
         sides = [_side(step["established"]), _side(step["challenger"])]
         table.rows.append([str(number), *sides, step["strategy"], _winner(step), _result(step) if wide else ""])
@@ -205,8 +211,11 @@ def _side(policies: Sequence[str]) -> str:
     return " + ".join(dict.fromkeys(name_of(parse_key(policy)) for policy in policies))
 
 
+_SIDES = {"Established": "higher", "Challenger": "lower"}
+
+
 def _winner(step: Entry) -> str:
-    side: str = step["winner"].lower()
+    side = _SIDES.get(step["winner"], step["winner"].lower())
     return f"{side} alone" if step["strategy"].startswith("Atomic") else side
 
 
@@ -254,12 +263,13 @@ def _value_lines(field: Entry) -> list[str]:
 
 
 def _left_out(entry: Entry) -> Table:
-    """Return the policies and links that are ignored."""
+    """Return the policies and links that are ignored. What the user can't read is shown as incomplete instead."""
     table = Table(["IGNORED HERE", "REASON", "WHY"])
     for lost in entry["attachments"]:
         what = f"{name_of(parse_key(lost['policy']))} on {short_key(parse_key(lost['target']))}"
         table.rows.append([what, lost["reason"], lost["message"]])
-    for link in entry["links"]:
+    unread = entry.get("incomplete", ())
+    for link in (one for one in entry["links"] if one["message"] not in unread):
         what = f"{short_key(parse_key(link['child']))} below {short_key(parse_key(link['parent']))}"
         table.rows.append([what, link["reason"], link["message"]])
     return table

@@ -207,7 +207,7 @@ class Settings:
     opa_query_timeout: float = setting(
         5.0, "Seconds for a query about changed objects. The bridge later retries an object that takes longer alone."
     )
-    policy_max_leaves: int = setting(3_000, "Maximum number of leaves of a policy; a policy with more is Invalid.")
+    policy_max_leaves: int = setting(3_000, "Maximum number of values in a policy; a policy with more is Invalid.")
     policy_max_depth: int = setting(64, "Maximum number of levels of a policy; a deeper policy is Invalid.")
     policy_max_target_refs: int = setting(
         256, "Maximum number of target refs of a policy; a policy with more is Invalid."

@@ -282,13 +282,13 @@ def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missi
         bridge("explain", "svc/cart", *there, "-o", "json").stdout + bridge("graph", "httproute/cart", *there).stdout
     )
     whole += bridge("request", "http://a.example.com", *there).stdout
-    assert "You can't read Gateways" in whole
+    assert "You can't read the Gateways, so the rule that serves this request is unknown" in whole
     assert "does not exist" not in whole
     assert "no Gateway" not in whole
     doctor = bridge("doctor", "--kubeconfig", _in_namespace(kubeconfig, NAME), "-o", "json")
     (found,) = [check for check in json.loads(doctor.stdout) if check["name"] == "api server"]
     assert f"in namespace {NAME} you may list services, httproutes.{GATEWAY_API}" in found["found"]
-    assert "`pbctl admin rbac` prints, for users of commands with --cluster --reader" in found["fix"]
+    assert "the role that `pbctl admin rbac --cluster --reader` prints" in found["fix"]
     problems = bridge("problems", *there, "-o", "json")
     assert [one["reason"] for one in json.loads(problems.stdout)] == ["BackendNotFound"]
     assert bridge("get", "routes", *there, "-o", "name").stdout.split() == [f"httproute.{GATEWAY_API}/cart"]

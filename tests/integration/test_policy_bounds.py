@@ -57,14 +57,14 @@ async def test_policy_that_grows_above_a_bound_leaves_the_index_and_comes_back(o
     assert before[0]["reason"] == after[0]["reason"] == "Accepted"
     assert before[1] == after[1] == {"attached", "targeted"}
     assert (above[0]["status"], above[0]["reason"]) == ("False", "Invalid")
-    assert above[0]["message"] == "Policy has 20003 leaves; at most 3000 are allowed"
+    assert above[0]["message"] == "Policy has 20003 values; at most 3000 are allowed"
     assert above[1] == {"oversized"}
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (Settings(policy_max_leaves=10), "Policy has 34 leaves; at most 10 are allowed"),
+        (Settings(policy_max_leaves=10), "Policy has 34 values; at most 10 are allowed"),
         (Settings(policy_max_target_refs=9), "Policy has 10 targetRefs; at most 9 are allowed"),
         (Settings(policy_max_depth=3), "Policy is nested deeper than 3 levels, the bound on a policy's depth"),
     ],

@@ -126,7 +126,7 @@ function ignoredLinks(entries) {
     h("p", { class: "refused" }, cross(), nodeLink(one.parent), " → ", nodeLink(one.child), ": ", reasonMark(one.reason), one.message && ` – ${one.message}`)));
 }
 
-/** The policies of a path, the established first, with their outcomes. */
+/** The policies of a path, from the top down, with their outcomes. */
 function stack(policies) {
   return h(
     "ul",
@@ -146,8 +146,8 @@ function stack(policies) {
 }
 
 const WINS = {
-  Established: "the established values stay, and the challenger adds nothing",
-  Challenger: "the challenger's values win",
+  Established: "the higher policy's values win",
+  Challenger: "the lower policy's values win",
 };
 
 function why(steps, kind) {
@@ -157,7 +157,7 @@ function why(steps, kind) {
     h("summary", {}, `Why${kind}: ${steps.length} ${steps.length === 1 ? "step" : "steps"} of merging`),
     h("ol", {}, steps.map(({ established, challenger, strategy, winner, result }) =>
       h("li", {},
-        h("p", {}, h("strong", {}, strategy), ": ", list(established), " is established, ", list(challenger), " challenges; ",
+        h("p", {}, h("strong", {}, strategy), ": ", list(established), " is higher, ", list(challenger), " is lower; ",
           winner === "Both" ? "both keep values" : WINS[winner] ?? winner, "."),
         h("pre", { tabindex: 0, "aria-label": "Result of the step" }, yaml(result))))),
   );

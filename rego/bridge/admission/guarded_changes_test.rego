@@ -393,7 +393,7 @@ _leaving(spec) := object.union(_own(spec), {"metadata": {"finalizers": ["a.io/b"
 
 _unread_requests := {
 	`apiVersion "example.com/v1beta1" has other fields than v1, which the bridge reads. Write the policy in that version`: _writing("CREATE", object.union(_own({"tone": "x"}), {"apiVersion": "example.com/v1beta1"}), null),
-	"Policy has 33 leaves; at most 20 are allowed": _writing("CREATE", _wide, null),
+	"Policy has 33 values; at most 20 are allowed": _writing("CREATE", _wide, null),
 	"its spec changes while it is being deleted": _writing("UPDATE", _leaving({"theme": "light"}), _leaving({"theme": "dark"})),
 }
 

@@ -109,7 +109,7 @@ _holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {
 } else := _disjoint_policies(array.slice(contenders, 0, policies.largest_policies))
 
 _winner("Conflict", holders, _, target) := _taken_by(holders[0], target)
-_winner("NotCompared", holders, _, target) := sprintf("%s; policies with more than %d leaves together are not compared", [
+_winner("NotCompared", holders, _, target) := sprintf("%s; policies with more than %d values together are not compared", [
 	_taken_by(holders[0], target),
 	policies.leaf_bound,
 ])

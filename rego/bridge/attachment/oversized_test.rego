@@ -39,7 +39,7 @@ _query("concerned") := v1.dependents
 
 _query("problems") := v1.problems
 
-_message := "Policy has 33 leaves; at most 20 are allowed"
+_message := "Policy has 33 values; at most 20 are allowed"
 
 # T6
 test_policy_above_a_bound_declares_no_target if {

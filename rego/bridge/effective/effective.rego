@@ -37,7 +37,8 @@ listed(entries, all_paths, source) := [_listed(entry) |
 _listed(entry) := entry if {
 	startswith(entry.path[0], "gateway.networking.k8s.io/GatewayClass/") # with fewer expressions than `not_attached`
 } else := object.union(entry, {"notAttached": why}) if {
-	why := hierarchy.not_attached(entry.path)
+	why := [message | some message in hierarchy.not_attached(entry.path); not message in object.get(entry, "incomplete", [])]
+	why != []
 } else := entry
 
 # The result of `policies_of` for only these paths to an effective target.
@@ -80,7 +81,7 @@ _excess(attached, root) := sprintf("This target has more than %d paths, or a pat
 	root == hierarchy.path_bound_mark
 } else := sprintf("%d policies meet here; at most %d can be merged", [count(attached), stack_bound]) if {
 	count(attached) > stack_bound
-} else := sprintf("The policies that meet here have more than %d leaves, the most that can be merged", [policies.leaf_bound]) if {
+} else := sprintf("The policies that meet here have more than %d values, the most that can be merged", [policies.leaf_bound]) if {
 	count(attached) > policies.largest_policies
 	not policies.leaves_within_bound([entry.policy | some entry in attached])
 }

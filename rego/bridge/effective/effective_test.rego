@@ -99,7 +99,7 @@ test_a_stack_with_more_leaves_than_the_bound_is_an_error_for_that_path if {
 		with data.bridge_settings.bounds as {"leaves": 9}
 	entries[0].error == {
 		"code": "BoundExceeded",
-		"message": "The policies that meet here have more than 72 leaves, the most that can be merged",
+		"message": "The policies that meet here have more than 72 values, the most that can be merged",
 	}
 	fewer := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as testing.changed(policies)
 		with effective.stacks as [[testing.cart_pay_path, array.slice(attached, 0, 8)]]

@@ -1,5 +1,6 @@
 package bridge.effective
 
+import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
@@ -12,6 +13,8 @@ may_be_marked(policy_kind) if {
 	input.staged
 } else if {
 	kinds.traits(policy_kind).marked
+} else if {
+	count(lookup.partly_read) > 0
 } else := false
 
 # METADATA
@@ -63,15 +66,47 @@ _use_of(feature, key) := sprintf("%s: %s", [keys.describe(key), feature.message]
 #   Why it is not certain what is in effect on a path with the `outcomes` of its policies, `[{policy, outcome}]`. Undefined
 #   if it is.
 incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
+	_may_be_incomplete(policy_kind)
+	reasons := _not_modeled(policy_kind, path, outcomes) | unread_on(policy_kind, path)
+	count(reasons) > 0
+}
+
+_may_be_incomplete(policy_kind) if {
+	kinds.traits(policy_kind).doubtful
+} else if {
+	count(lookup.partly_read) > 0
+}
+
+_not_modeled(policy_kind, path, outcomes) := (of_kind | _without_label(policy_kind, path, outcomes)) | {message |
+	some feature in kinds.get(policy_kind).notModeled
+	_is_about(feature, path)
+	some user in _users(feature, path, outcomes)
+	message := _use_of(feature, user)
+} if {
 	kinds.traits(policy_kind).doubtful
 	of_kind := {message | some message in kinds.doubts_of(policy_kind)}
-	reasons := (of_kind | _without_label(policy_kind, path, outcomes)) | {message |
-		some feature in kinds.get(policy_kind).notModeled
-		_is_about(feature, path)
-		some user in _users(feature, path, outcomes)
-		message := _use_of(feature, user)
-	}
-	count(reasons) > 0
+} else := set()
+
+# METADATA
+# description: |
+#   What the user of a command may not read and what may change the effective policy on a path, as messages: a parent that an
+#   object of the path names, and policies of the kind in the namespaces of the path.
+unread_on(policy_kind, path) := {sprintf("you can't read %s", [unread]) |
+	some unread in (_unread_parents(path) | _unread_policies(policy_kind, path))
+} if {
+	count(lookup.partly_read) > 0
+} else := set()
+
+_unread_parents(path) := {keys.describe(parent) |
+	some object_key in {keys.object_of(node) | some node in path}
+	some parent in hierarchy.unread_parents(object_key)
+}
+
+_unread_policies(policy_kind, path) := {sprintf("%s objects in namespace %s", [keys.parse(policy_key).kind, namespace]) |
+	some namespace in {keys.namespace(node) | some node in path}
+	namespace != "-"
+	policy_key := concat("/", [policy_kind, namespace, "any"])
+	lookup.may_be_unread(policy_key)
 }
 
 # A feature may be one on paths through routes of some kinds only.

@@ -4,6 +4,7 @@ import data.bridge.constraints
 import data.bridge.effective
 import data.bridge.effective_targets
 import data.bridge.guardrails.no_weakening
+import data.bridge.lib.keys
 import data.bridge.outcomes
 import data.bridge.problems
 import data.bridge.status as reporting
@@ -157,4 +158,25 @@ test_a_feature_can_be_of_the_parameters_of_a_class if {
 	)}}
 	effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) == ["Proxy/infra/shared: it merges Gateways"] with input as world
 	not effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) with input as _world([feature])
+}
+
+_unread_infra := {"gateway.networking.k8s.io/Gateway": ["shop"], "example.com/ColorPolicy": ["shop"]}
+
+test_an_unread_parent_makes_a_path_uncertain if {
+	route := testing.route("lone", [{"name": "edge", "namespace": "infra"}], [{"name": "all"}])
+	path := [sprintf("%s/HTTPRoute/shop/lone", [keys.gateway_api]), sprintf("%s/HTTPRoute/shop/lone#all", [keys.gateway_api])]
+	found := effective.incomplete_because("example.com/ColorPolicy", path, []) with input as testing.changed([route])
+		with data.unread as _unread_infra
+	found == ["you can't read Gateway/infra/edge"]
+}
+
+test_unread_policies_at_a_node_make_a_path_uncertain if {
+	found := effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, []) with input as testing.changed([])
+		with data.unread as _unread_infra
+	found == ["you can't read ColorPolicy objects in namespace infra"]
+}
+
+test_unread_objects_of_other_kinds_change_nothing_on_a_path if {
+	not effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, []) with input as testing.changed([])
+		with data.unread as {"core/Secret": []}
 }

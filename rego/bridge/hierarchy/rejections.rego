@@ -51,6 +51,13 @@ rejections(child) := {rejected_link(parent, child, reason) |
 	some link in rejected_backends(route_key, child)
 }
 
+# The parents that an object names and that may exist, although the user may not read them.
+unread_parents(object_key) := {link.parent |
+	some link in rejections(object_key)
+	link.reason == "ParentNotFound"
+	lookup.may_be_unread(keys.whole(link.parent))
+}
+
 _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
 } else := "ChildNotFound" if {

@@ -25,18 +25,18 @@ test_policy_of_nearly_three_thousand_leaves_is_within_the_bounds if {
 }
 
 test_policy_with_more_leaves_than_the_bound_is_named_with_bound_and_count if {
-	index.excess(_policy(_leaves(11))) == "Policy has 11 leaves; at most 10 are allowed" with data.bridge_settings.bounds as {"leaves": 10}
+	index.excess(_policy(_leaves(11))) == "Policy has 11 values; at most 10 are allowed" with data.bridge_settings.bounds as {"leaves": 10}
 	not index.excess(_policy(_leaves(10))) with data.bridge_settings.bounds as {"leaves": 10}
 }
 
 test_values_in_lists_count_as_leaves if {
-	index.excess(_policy({"list": [[1, 2], {}, [], "x"]})) == "Policy has 5 leaves; at most 4 are allowed" with data.bridge_settings.bounds as {"leaves": 4}
+	index.excess(_policy({"list": [[1, 2], {}, [], "x"]})) == "Policy has 5 values; at most 4 are allowed" with data.bridge_settings.bounds as {"leaves": 4}
 }
 
 test_commas_quotes_and_brackets_in_text_count_as_nothing if {
 	tricky := {"a,b": `,\",{[`, `"`: ",,,,\\", "c": "\\\","}
 	not index.excess(_policy(tricky)) with data.bridge_settings.bounds as {"leaves": 3, "depth": 2}
-	index.excess(_policy(tricky)) == "Policy has 3 leaves; at most 2 are allowed" with data.bridge_settings.bounds as {"leaves": 2}
+	index.excess(_policy(tricky)) == "Policy has 3 values; at most 2 are allowed" with data.bridge_settings.bounds as {"leaves": 2}
 }
 
 test_policy_deeper_than_the_bound_is_named if {

@@ -251,7 +251,7 @@ _excess(policy) := _message("targetRefs", count(policy.spec.targetRefs), bounds.
 	count(policy.spec.targetSelectors) > _selector_bound
 } else := _message("characters of JSON", count(_text(policy)), bounds.size) if {
 	count(_text(policy)) > bounds.size
-} else := _message("leaves", _leaves(_text(policy)), bounds.leaves) if {
+} else := _message("values", _leaves(_text(policy)), bounds.leaves) if {
 	strings.count(_text(policy), ",") >= bounds.leaves
 	_leaves(_text(policy)) > bounds.leaves
 } else := sprintf("Policy is nested deeper than %d levels, the bound on a policy's depth", [bounds.depth]) if {

@@ -236,7 +236,7 @@ _problem([result], makers) := "is not an object {spec, origins}" if {
 	not is_object(object.get(result, "spec", null))
 } else := "has origins that are not an object" if {
 	not is_object(object.get(result, "origins", {}))
-} else := sprintf("has an origin at %q, which is not a leaf of its spec", [pointer]) if {
+} else := sprintf("has an origin at %q, where its spec has no value", [pointer]) if {
 	pointer := sort(object.keys(result.origins) - leaves.pointers(result.spec))[0]
 } else := sprintf("has an origin at %q that is not a policy of either side", [pointer]) if {
 	pointer := sort({pointer | some pointer, origin in result.origins; not _is_origin(origin, makers)})[0]

@@ -153,7 +153,7 @@ test_a_wrong_answer_is_an_error_for_the_pair if {
 		[{}, "has a spec that is not an object"],
 		[{"spec": [1]}, "has a spec that is not an object"],
 		[{"spec": {}, "origins": ["e"]}, "has origins that are not an object"],
-		[{"spec": {"a": 1}, "origins": {"/b": "e"}}, `has an origin at "/b", which is not a leaf of its spec`],
+		[{"spec": {"a": 1}, "origins": {"/b": "e"}}, `has an origin at "/b", where its spec has no value`],
 		[{"spec": {"a": 1}, "origins": {"/a": "x"}}, `has an origin at "/a" that is not a policy of either side`],
 		[{"spec": {"a": 1}, "origins": {"/a": []}}, `has an origin at "/a" that is not a policy of either side`],
 	] {

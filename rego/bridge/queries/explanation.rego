@@ -19,17 +19,21 @@ scopes_at(targets) := sort({[scope, kind] |
 # The explanation of the effective policies at a target: for each effective target in or below it and each policy kind
 # `{target, policyKind, paths, attachments, links}`, with the reasons of everything that is ignored: `attachments` of
 # policies that name a node of a path, and `links` of the hierarchy above. A kind without any of these is absent.
+# `incomplete`, if there is any, has what the user may not read and what may change the result.
 explanation := array.flatten([explained, elsewhere, undescribed]) if {
 	target := hierarchy.canonical_key(input.target)
 	explained := [entry |
 		some [node, kind] in scopes_at([target])
-		entry := {
-			"target": node,
-			"policyKind": kind,
-			"paths": engine.explanations(kind, node, source),
-			"attachments": sort(attachment.rejections(kind, node)),
-			"links": hierarchy.rejected_links(node),
-		}
+		entry := object.union(
+			{
+				"target": node,
+				"policyKind": kind,
+				"paths": engine.explanations(kind, node, source),
+				"attachments": sort(attachment.rejections(kind, node)),
+				"links": hierarchy.rejected_links(node),
+			},
+			_unread_around(kind, node),
+		)
 		(count(entry.paths) + count(entry.attachments)) + count(entry.links) > 0
 	]
 
@@ -48,6 +52,11 @@ explanation := array.flatten([explained, elsewhere, undescribed]) if {
 		attachments := sort({rejection | some rejection in found; keys.type_of(rejection.policy) == type})
 	]
 }
+
+_unread_around(kind, node) := {"incomplete": sort(reasons)} if {
+	reasons := union({engine.unread_on(kind, path) | some path in hierarchy.kind_paths(kind, node)})
+	count(reasons) > 0
+} else := {}
 
 # The effective policies at each of `scopes` that is one of the targets `watched` or below it. Deleted targets are absent.
 watched_policies := [entry |

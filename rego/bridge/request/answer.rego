@@ -45,6 +45,8 @@ _result := {"nearest": undecided_answer(undecided), "undecided": undecided} if {
 	[route, rule, index] := matching_rule(entry)
 	to_backends := backends(route, index)
 	to_filter_backends := filter_backends(route, index)
+} else := {"nearest": as_far_as_read(with_not_attached(nearest))} if {
+	is_partly_read
 } else := object.union_n([
 	{"nearest": with_not_attached(nearest)},
 	{"failure": failed | failed := unserved(_ways_in[0])},

@@ -4,6 +4,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.implementations
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 _looked_at := 16 # routes whose attachment is checked first; usually the best match is attached
@@ -561,7 +562,7 @@ _candidate_bound := 5
 
 # The progress of a request that no rule serves, `{reached, reason, message, candidates}`: `reached` is Nothing,
 # Gateway, Listener or Route; the candidates are the nearest nodes there, `{node, reason, message}`.
-nearest := {"reached": "Nothing", "reason": "NoGateway", "message": _no_gateway_message, "candidates": []} if {
+nearest := {"reached": "Nothing", "reason": "NoGateway", "message": "There is no Gateway", "candidates": []} if {
 	count(gateways) == 0
 } else := _no_listener if {
 	count(entry_points) == 0
@@ -569,9 +570,19 @@ nearest := {"reached": "Nothing", "reason": "NoGateway", "message": _no_gateway_
 	found := [no_rule | some entry in entry_points; no_rule := _no_matching_rule(entry)][0]
 } else := _no_route(entry_points[0])
 
-_no_gateway_message := "You can't read Gateways" if {
-	"gateway.networking.k8s.io/Gateway" in lookup.partly_read
-} else := "There is no Gateway"
+# The user of a command may not read every Gateway, ListenerSet or route, so another rule may serve the request.
+is_partly_read if {
+	some type in lookup.partly_read
+	levels.of_type(type) in {"Gateway", "ListenerSet", "Route"}
+}
+
+# `nearest` where what may serve the request was not read.
+as_far_as_read(near) := object.union(near, {"reason": "CannotTell", "message": message}) if {
+	message := {
+		true: "You can't read the Gateways, so the rule that serves this request is unknown",
+		false: sprintf("No rule that you can read serves this request. %s", [near.message]),
+	}[near.reason == "NoGateway"]
+}
 
 _no_listener := {
 	"reached": "Gateway",

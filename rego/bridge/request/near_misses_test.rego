@@ -20,8 +20,20 @@ test_without_a_gateway_nothing_is_reached if {
 }
 
 test_gateways_that_the_user_may_not_read_are_not_called_missing if {
-	found := _reached({"host": "shop.example.com"}, []) with data.unread as {"gateway.networking.k8s.io/Gateway": []}
-	found.message == "You can't read Gateways"
+	route := testing.route("cart", [{"name": "edge", "namespace": "infra"}], [{"name": "all"}])
+	named := object.union(route, {"spec": {"hostnames": ["shop.example.com"]}})
+	found := request.answer.nearest with input as {"host": "shop.example.com", "changes": {"upsert": [named]}}
+		with data.unread as {"gateway.networking.k8s.io/Gateway": []}
+	[found.reason, found.message] == ["CannotTell", "You can't read the Gateways, so the rule that serves this request is unknown"]
+	[[one.reason, one.message] | some one in found.candidates] == [["CannotTell", "may be attached: you can't read Gateway/infra/edge"]]
+}
+
+test_a_rule_that_the_user_may_not_read_may_serve_a_request if {
+	found := request.answer with input as {"host": "shop.example.com", "path": "/x", "changes": {"upsert": [_one_gateway, _far("a", "shop.example.com", "/cart")]}}
+		with data.unread as {"gateway.networking.k8s.io/HTTPRoute": ["shop"]}
+	[found.nearest.reason, found.nearest.message, found.failure] == [
+		"CannotTell", "No rule that you can read serves this request. No rule of the routes for shop.example.com matches", null,
+	]
 }
 
 test_routes_of_similar_hostnames_are_nearest_where_none_has_the_host if {

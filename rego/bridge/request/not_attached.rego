@@ -8,10 +8,14 @@ _most_routes := 5
 
 # The routes with the request's hostname that nothing accepts, as candidates in the form of `nearest`: no listener shows
 # them, although the author of a request probably means one.
-not_attached_routes := [{"node": route, "reason": "NotAttached", "message": message} |
-	some route in array.slice(sort(_not_attached), 0, _most_routes)
+not_attached_routes := [object.union({"node": route}, _detachment(route)) | some route in array.slice(sort(_not_attached), 0, _most_routes)]
+
+_detachment(route) := {"reason": "CannotTell", "message": sprintf("may be attached: you can't read %s", [concat(", ", unread)])} if {
+	unread := sort({keys.describe(parent) | some parent in hierarchy.unread_parents(route)})
+	unread != []
+} else := {"reason": "NotAttached", "message": message} if {
 	message := sprintf("is not attached: %s", [concat("; ", hierarchy.not_attached([route]))])
-]
+}
 
 _not_attached := {route |
 	some kind in ["HTTPRoute", "GRPCRoute", "TLSRoute"]

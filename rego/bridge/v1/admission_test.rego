@@ -118,7 +118,7 @@ test_policy_above_a_bound_is_denied_with_bound_and_count if {
 	wide := testing.color("shop", "wide", 1, _cart_ref, {"values": {sprintf("a%d", [index]): 1 | some index in numbers.range(1, 30)}})
 	found := _admission_in([], _asks("CREATE", wide)) with data.bridge_settings.bounds as {"leaves": 20}
 	found == {
-		"denied": ["ColorPolicy/shop/wide is Invalid: Policy has 33 leaves; at most 20 are allowed"],
+		"denied": ["ColorPolicy/shop/wide is Invalid: Policy has 33 values; at most 20 are allowed"],
 		"warnings": [],
 	}
 }
