@@ -47,7 +47,8 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
 
     For a policy: its status, its targets, and the changes if it were deleted. OBJECT is KIND NAME, KIND/NAME,
     KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a full key; the kind `policy` means every policy kind. Events are shown
-    only for a cluster. A Pod or Deployment means the Services that select it.
+    only for a cluster. A Pod or Deployment means the Services that select it. For a Service, the effective policies of
+    the rules that send requests to it are shown, too.
 
     Examples:
         # Describe a route with its policies, problems and events

@@ -104,6 +104,7 @@ COMMON = (
     "proxy_commands",
     "resource_versions",
     "scopes",
+    "rules_above",
     "selecting_services",
     "status",
     "tree",

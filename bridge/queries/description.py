@@ -112,6 +112,7 @@ def _show(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+_RULES = 10  # rules above a backend whose effective policies are shown
 _DEPTH = 1  # only the next nodes below are listed
 
 
@@ -121,7 +122,7 @@ class Description:
 
     `parents` and `children` are the nodes directly above and below by accepted links, `attached` the policies that
     name the object or a section of it, `inherited` the policies from above that have an effect in it, `explained` the
-    result of the query `explain`, `problems` that of the query `problems`. For a policy `status` is its status and
+    result of the query `explain` for it and, for a backend, for the first rules above it, `problems` that of the query `problems`. For a policy `status` is its status and
     `impact` the result of the query `impact`.
     """
 
@@ -173,12 +174,15 @@ async def describe(engine: Engine, key: Key) -> Description:
         impact = await policy_impact(engine, {"policy": str(whole), "fields": True})
         return Description(whole, held, [], [], [], [], [], problems, events, status, impact)
     explained = [_keep_paths(entry, key) for entry in await explained_at(opa, key)]
+    rules: list[str] = (await opa.query("rules_above", {"backends": [str(whole)]})).get(str(whole), [])
+    for rule in rules[:_RULES]:
+        explained += await explained_at(opa, parse_key(rule))
     attached = policies_at(picture)
     named = {entry["policy"] for entry in attached}
     return Description(
         key=key,
         object=held,
-        parents=_find_parents(whole, picture, explained),
+        parents=sorted({*_find_parents(whole, picture, explained), *rules}),
         children=await _find_children(opa, whole) if picture else [],
         attached=attached,
         inherited=_find_inherited(explained, whole, named),

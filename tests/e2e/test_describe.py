@@ -57,6 +57,14 @@ def test_route_is_described_with_its_place_policies_and_effective_policies(shop:
     }
 
 
+def test_service_is_described_with_the_rules_that_lead_to_it_and_their_effective_policies(shop: Run) -> None:
+    found = json.loads(shop("describe", "svc/cart", "-n", "shop", "-o", "json").stdout)
+    rules = [f"gateway.networking.k8s.io/HTTPRoute/shop/{name}" for name in ("admin#[0]", "cart#[2]", "cart#checkout")]
+    assert [*rules, "gateway.networking.k8s.io/HTTPRoute/shop/cart#view"] == found["parents"]
+    assert {entry["target"] for entry in found["effective"]} == set(found["parents"])
+    assert "example.com/ColorPolicy/infra/brand" in {policy["policy"] for policy in found["policies"]["inherited"]}
+
+
 def test_policy_is_explained_by_its_status_and_impact(shop: Run) -> None:
     for command in ("describe", "explain"):
         answer = shop(command, "colorpolicy/infra/brand")
