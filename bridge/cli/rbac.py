@@ -26,18 +26,27 @@ if TYPE_CHECKING:
 _NAMESPACES = "/objects/core/Namespace/-"
 
 
-def read_needs(config: Path | None, kind_source: KindSource, *, check: bool = False) -> tuple[list[Access], bool]:
+def read_needs(
+    config: Path | None, kind_source: KindSource, *, check: bool = False, reader: bool = False
+) -> tuple[list[Access], bool]:
     """Return the permissions that a bridge with these settings needs, and whether some policy kinds were unreadable.
 
-    With `check` the cluster is read in any case.
+    With `check` the cluster is read in any case. With `reader` the permissions are those of users of commands, without
+    those in namespaces that a cluster does not have.
 
     Raises SettingsError, and the errors of opening an engine.
     """
     from bridge.settings.loading import load_settings
+    from bridge.sidecar.rbac import READ
 
     settings = load_settings(config)
     take_standard_input(kind_source.manifests)
-    return asyncio.run(_read(settings, kind_source, in_cluster=kind_source.is_cluster(check=check)))
+    needs, absent, in_part = asyncio.run(_read(settings, kind_source, in_cluster=kind_source.is_cluster(check=check)))
+    if reader:
+        return [one for one in needs if one.verbs == READ and one.namespace not in absent], in_part
+    for name in sorted(absent):
+        print_error(f"warning: namespace {name} does not exist, so its roles cannot: kubectl create namespace {name}")
+    return needs, in_part
 
 
 def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> list[Access]:
@@ -56,7 +65,10 @@ def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> lis
     return asyncio.run(ask())
 
 
-async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool) -> tuple[list[Access], bool]:
+async def _read(
+    settings: Settings, kind_source: KindSource, *, in_cluster: bool
+) -> tuple[list[Access], set[str], bool]:
+    """Return the permissions, their namespaces that the cluster does not have, and whether kinds were unreadable."""
     from bridge.sidecar.rbac import needed_access
 
     async with kind_source.open(in_cluster=in_cluster) as engine:
@@ -65,11 +77,8 @@ async def _read(settings: Settings, kind_source: KindSource, *, in_cluster: bool
         in_part = await report_problems(engine)
         needs = needed_access(settings, await _facts(engine, settings, kind_source if in_cluster else None))
         existing = await engine.opa.get(_NAMESPACES) if in_cluster else None
-        for name in sorted({one.namespace for one in needs} - {"", *existing}) if existing else ():
-            print_error(
-                f"warning: namespace {name} does not exist, so its roles cannot: kubectl create namespace {name}"
-            )
-    return needs, in_part
+        absent = {one.namespace for one in needs} - {"", *existing} if existing else set()
+    return needs, absent, in_part
 
 
 async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None) -> Facts:
@@ -176,7 +185,7 @@ def rbac(
         # A role for developers of one namespace
         pbctl admin rbac --cluster --reader -n shop | kubectl apply -f -
     """
-    from bridge.sidecar.rbac import READ, in_namespace, role_objects
+    from bridge.sidecar.rbac import in_namespace, role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster cannot be used together: use the one with the policy kinds")
@@ -188,9 +197,7 @@ def rbac(
     home, slash, account = service_account.partition("/")
     if not home or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
-    needs, in_part = read_needs(config, kind_source, check=check)
-    if reader:
-        needs = [one for one in needs if one.verbs == READ]
+    needs, in_part = read_needs(config, kind_source, check=check, reader=reader)
     if namespace:
         needs = in_namespace(needs, namespace)
     code = 0

@@ -226,12 +226,31 @@ async def settle_cluster(
                     break
     except TimeoutError:
         unread = {name: Trouble(name, why) for name, why in authors.unlisted.items()} | unread
+    if CONFIG_MAP in unread and await _are_absent(client, settings.policy_namespaces):
+        del unread[CONFIG_MAP]
     await authors.read_waiting()
     if only_merging:
         received = _Received({one.author: one for one in submissions_behind(MERGING, [*received.values()])})
     guardrails = guardrails_named(applied) | await _read_used_guardrails(client)
     found = await _settle(received, guardrails, settings)
     return replace(found, unread=[*unread.values()], keeps_last_good=True)
+
+
+async def _are_absent(client: KubeClient, namespaces: Iterable[str]) -> bool:
+    """Return whether the cluster has none of these namespaces, as far as the user may know."""
+    from bridge.kube.errors import KubeError, NotFound
+
+    for name in namespaces:
+        if name == "*":
+            return False
+        try:
+            await client.get(f"/api/v1/namespaces/{name}")
+        except NotFound:
+            continue
+        except KubeError:
+            return False
+        return False
+    return True
 
 
 async def _read_used_guardrails(client: KubeClient) -> set[str]:

@@ -121,9 +121,9 @@ class Description:
     """An object with related data. Keys are strings.
 
     `parents` and `children` are the nodes directly above and below by accepted links, `attached` the policies that
-    name the object or a section of it, `inherited` the policies from above that have an effect in it, `explained` the
-    result of the query `explain` for it and, for a backend, for the first rules above it, `problems` that of the query `problems`. For a policy `status` is its status and
-    `impact` the result of the query `impact`.
+    name the object or a section of it, `inherited` the policies from above that have an effect in it. `explained` is
+    the result of the query `explain` for it and, for a backend, for the first rules above it, `problems` that of the
+    query `problems`. For a policy `status` is its status and `impact` the result of the query `impact`.
     """
 
     key: Key

@@ -361,6 +361,21 @@ def test_a_user_without_rights_gets_a_line_and_a_complete_answer_with_the_role_o
     assert {entry["policyKind"] for entry in _effective(complete.stdout)} == {f"{GATEWAY_API}/BackendTLSPolicy"}
 
 
+def test_the_role_of_a_reader_needs_no_namespace_for_rego(
+    bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
+) -> None:
+    account, nowhere = "visitor", {"BRIDGE_POLICY_NAMESPACES": f"{NAME}-nowhere"}
+    kubectl_apply(f"{OBJECTS}---\n{USER.replace('developer', account)}")
+    source = ("--cluster", "--kubeconfig", control_plane.kubeconfig)
+    printed = bridge("admin", "rbac", "--reader", "--name", account, *source, more=nowhere)
+    assert [one["kind"] for one in yaml.safe_load_all(printed.stdout)] == ["ClusterRole"], printed.stderr
+    binding = BINDING.partition("---")[0].replace(NAME, account).replace("developer", account)
+    kubectl_apply(f"{printed.stdout}\n---\n{binding.replace(f'namespace: {account}', f'namespace: {NAME}')}")
+    kubeconfig = _kubeconfig_of(control_plane, account, tmp_path / account)
+    found = bridge("status", "-n", NAME, "--kubeconfig", kubeconfig, more=nowhere)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
 def test_a_crd_that_was_just_applied_keeps_no_command_from_answering(bridge: Run, control_plane: ControlPlane) -> None:
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     made = crd("freshpolicies", "FreshPolicy", group="fresh.example.com")
