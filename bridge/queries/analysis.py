@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
-from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, POLICY_KIND
+from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, GATEWAY_API, POLICY_KIND
 from bridge.opa.client import Opa
 from bridge.queries.asking import (
     Entry,
@@ -159,7 +159,8 @@ async def all_problems(
 async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> list[Entry]:
     """Return the problems that neither links nor the outcomes of policies have, without violations.
 
-    Those of PolicyKinds, CRDs and Constraints, of policies without an active kind, rejected Rego, and `doubts`.
+    Those of PolicyKinds, CRDs, Constraints and ReferenceGrants, of policies without an active kind, rejected Rego, and
+    `doubts`.
     """
     types = [*_WITHOUT_STATUS, *await engine.opa.query("undescribed", {})]
     found = await in_batches(engine.opa, "problems", "objects", await engine.opa.query("names", {"types": types}))
@@ -168,7 +169,7 @@ async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> l
     return sorted(found, key=_order)
 
 
-_WITHOUT_STATUS = (CRD, POLICY_KIND, CONSTRAINT)
+_WITHOUT_STATUS = (CRD, POLICY_KIND, CONSTRAINT, f"{GATEWAY_API}/ReferenceGrant")
 
 
 def _order(problem: Entry) -> tuple[str, str, str]:
@@ -183,7 +184,7 @@ async def rejected_modules(engine: Engine) -> list[Entry]:
     return [rejected_rego(name, text) for name, text in sorted(found)]
 
 
-Name = tuple[str, str, str]  # of a problem: its subject, what it is about, its reason
+Name = tuple[str, ...]  # of a problem: its subject, what it is about, its reason, and what tells it from others
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,7 +480,7 @@ async def _query_problems(state: State, subjects: Sequence[str], deletions: Mapp
 
 
 def _name_of(problem: Entry) -> Name:
-    return problem["subject"], problem["about"], problem["reason"]
+    return problem["subject"], problem["about"], problem["reason"], problem.get("value", "")
 
 
 async def _add_causes(

@@ -136,7 +136,7 @@ async def _effective(opa: Opa, source: str, objects: Sequence[Object]) -> Answer
 
 def problem_name(problem: Mapping[str, Any]) -> Names:
     """What tells one problem from another."""
-    return problem["subject"], problem["about"], problem["reason"]
+    return problem["subject"], problem["about"], problem["reason"], problem.get("value", "")
 
 
 def draw_change(held: Mapping[Key, Object], seed: int) -> Change:

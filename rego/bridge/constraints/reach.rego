@@ -24,7 +24,7 @@ _malformed_matches(spec) := {sprintf("match.kinds[%d]: %s", [place, problem]) |
 
 _malformed_names(entry) := {sprintf("no API group is %q; %s", [group, advice]) |
 	some group in entry.apiGroups
-	advice := _advice_for_group(group)
+	advice := kinds.advice_for_group(group)
 } | {sprintf("no kind is %q; write %q", [kind, name]) |
 	some kind in entry.kinds
 	name := _name_in(kind)
@@ -37,12 +37,6 @@ _name_in(kind) := parts[count(parts) - 1] if {
 } else := split(trim_left(kind, "."), ".")[0] if {
 	contains(kind, ".")
 }
-
-_advice_for_group("core") := `the core group is ""`
-
-_advice_for_group(group) := `the core group is ""` if regex.match(`^v[0-9]+((alpha|beta)[0-9]+)?$`, group)
-
-_advice_for_group(group) := sprintf("write %q", [split(group, "/")[0]]) if contains(group, "/")
 
 _wrong_scope(spec) := {sprintf("match.scope: none of the kinds has the scope %s", [spec.match.scope]) |
 	selected := {type | some type in _judged_types; matches_type(spec.match, type)}

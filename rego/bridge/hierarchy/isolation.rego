@@ -42,6 +42,27 @@ _is_contested(object_key, _) if {
 	index.is_claimed(object_key)
 }
 
+# The hostnames of a route that none of the listeners which accept the route serves.
+unserved_hostnames(route_key) := {name |
+	some name in known.hostnames
+	not _is_served(name, above)
+} if {
+	known := index.facts(route_key)
+	count(known.hostnames) > 1
+	not known.frontends
+	above := parents(route_key)
+	count(above) > 0
+} else := set()
+
+_is_served(name, nodes) if {
+	some node in nodes
+	[object_key, section] := split(node, "#")
+	some listener in listeners(object_key)
+	listener.name == section
+	hostnames_meet([name], object.get(listener, "hostname", ""))
+	not is_isolated(object_key, listener, [name])
+}
+
 # The slots of a port with its listeners' hostnames (see `index.facts`).
 _transport("HTTP") := "HTTP/"
 _transport("HTTPS") := "TLS/"

@@ -40,13 +40,14 @@ _kind_allowed(listener, type) if {
 } else if {
 	some kind in listener.allowedRoutes.kinds
 	type == concat("/", [keys.ref_group(object.get(kind, "group", keys.gateway_api)), kind.kind])
-	_compatible(listener, type)
+	fits_protocol(listener, type)
 }
 
-_compatible(listener, type) if _by_protocol(listener, type)
+# A listener can take routes of a type by its protocol.
+fits_protocol(listener, type) if _by_protocol(listener, type)
 
 # For kinds of routes outside Gateway API, only their implementation knows the protocols.
-_compatible(_, type) if not type in union({types | some types in _types_by_protocol})
+fits_protocol(_, type) if not type in union({types | some types in _types_by_protocol})
 
 _by_protocol(listener, type) if {
 	type in _types_by_protocol[listener.protocol]

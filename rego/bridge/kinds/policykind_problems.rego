@@ -176,7 +176,30 @@ unknown_type(type) := sprintf("no CRD defines %q%s", [type, _type_hint(type)]) i
 	_is_doubtful(type)
 }
 
-_known_types := (object.keys(levels.by_type) | levels.virtual_types) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
+# METADATA
+# description: What to write instead of a text that is the name of no API group. Undefined if it may be one.
+advice_for_group("core") := `the core group is ""`
+
+advice_for_group(group) := `the core group is ""` if regex.match(`^v[0-9]+((alpha|beta)[0-9]+)?$`, group)
+
+advice_for_group(group) := sprintf("write %q", [split(group, "/")[0]]) if contains(group, "/")
+
+# METADATA
+# description: |
+#   What is wrong with the group and kind that an object names, `[message, misspelled]`: whether it is certainly none, not
+#   one whose CRD is not here. Undefined if the kind exists, or if that is not known.
+problem_of_reference(group, kind) := [sprintf("no API group is %q; %s", [group, advice_for_group(group)]), true] if {
+	true
+} else := [unknown_type(type), is_like_another] if {
+	type := concat("/", [keys.ref_group(group), kind])
+	is_like_another := _has_near_type(type)
+}
+
+_has_near_type(type) if {
+	_near_type(type)
+} else := false
+
+_known_types := ((object.keys(levels.by_type) | levels.virtual_types) | names) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
 	some kind in _core_kinds
 } | {type | some type in object.keys(presets)}))
 

@@ -31,6 +31,16 @@ by_controller := {
 
 _istio := {"name": "Istio", "virtualHosts": true, "precedence": "Istio"}
 
+# Controllers of load balancers that have certificates of their own: an HTTPS listener needs no `tls`.
+with_own_certificates := {
+	"application-networking.k8s.aws/gateway-api-controller",
+	"gateway.k8s.aws/alb",
+	"gateway.k8s.aws/nlb",
+}
+
+# Annotations of Gateways that name certificates (GKE, Certificate Manager).
+certificate_annotations := {"networking.gke.io/certmap"}
+
 # The command that prints the routes that the proxies of a Gateway have, by the controllerName of its GatewayClass. `{name}`,
 # `{namespace}` and `{class}` stand for those of the Gateway; Istio names its Deployment by the Gateway and its class.
 proxy_commands := {

@@ -1,6 +1,8 @@
 # METADATA
 # title: Problems
-# description: Problems of objects that their authors can fix, `{subject, about, reason, message}`; a set.
+# description: |
+#   Problems of objects that their authors can fix, `{subject, about, reason, message}`; a set. `value` tells several with one
+#   reason apart.
 package bridge.problems
 
 import data.bridge.attachment
@@ -19,7 +21,7 @@ import data.bridge.status as reporting
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, an
 # invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
-of(key) := union({_of_policy(key), _links(key), _shared_hostnames(key), _kinds(key), _constraint(key)}) if {
+of(key) := union({_of_policy(key), _links(key), _shared_hostnames(key), _kinds(key), grant_problems(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -99,8 +101,9 @@ _links(key) := of_links(key, hierarchy.explained(hierarchy.rejections_by(key))) 
 	levels.by_type[keys.parse(key).type]
 } else := set()
 
-# The problems that these explained links are for an object that is at one of their ends.
-of_links(key, links) := {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
+# The problems that these explained links are for an object that is at one of their ends, and those of its listeners
+# and hostnames.
+of_links(key, links) := (listener_problems(key) | _unserved_hostnames(key)) | {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
 	some link in links
 	not hierarchy.is_taken_elsewhere(link)
 	not _is_of_platform(link)
@@ -134,9 +137,17 @@ _classes := object.keys(lookup.objects_in("gateway.networking.k8s.io/GatewayClas
 _other(link, key) := link.child if link.parent == key
 _other(link, key) := link.parent if link.parent != key
 
+# Hostnames of an attached route for which it gets no requests.
+_unserved_hostnames(key) := {object.union(_problem(key, key, "NoMatchingListenerHostname", message), {"value": name, "enforcementAction": "warn"}) |
+	some name in hierarchy.unserved_hostnames(key)
+	message := sprintf("no listener that accepts %s serves its hostname %s", [keys.describe(key), name])
+} if {
+	levels.of(key) == "Route"
+} else := set()
+
 # A GRPCRoute and an HTTPRoute that have a hostname in common at a listener: up to Gateway API 1.6 an implementation accepts
 # the older one alone (GRPCRouteSpec.hostnames), and those that are known accept both.
-_shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", message), {"enforcementAction": "warn"}) |
+_shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", message), {"value": name, "enforcementAction": "warn"}) |
 	some node in hierarchy.parents(key)
 	not keys.is_frontend(node)
 	hierarchy.implementation(hierarchy.gateway_of_listeners(keys.parse(node).object)).name == "Gateway API"
