@@ -32,12 +32,14 @@ class Concerning(Opa):
     def __init__(self) -> None:
         super().__init__("http://localhost")
         self.queries: list[Mapping[str, Any]] = []
+        self.asked_at: list[float] = []
         self.raising: list[Exception] = []
 
     async def query(self, name: str, input_document: Any) -> Any:
         """The keys, for each wanted part."""
         assert name == "outdated"
         self.queries.append(input_document)
+        self.asked_at.append(asyncio.get_running_loop().time())
         await asyncio.sleep(1.0)
         if self.raising:
             raise self.raising.pop()
@@ -53,6 +55,7 @@ class Lengths(Derived[str]):
         self.known = known
         self.part = part
         self.computed: list[tuple[str, ...]] = []
+        self.begun_at: list[float] = []
         self.settled: list[int] = []
         self.since: list[float] = []
         self.forgotten = self.distrusted = 0
@@ -84,6 +87,7 @@ class Lengths(Derived[str]):
 
     async def compute(self, keys: Sequence[str]) -> None:
         """Remember the keys."""
+        self.begun_at.append(asyncio.get_running_loop().time())
         await asyncio.sleep(1.0)
         if self.failures:
             raise self.failures.pop()
@@ -122,6 +126,11 @@ async def computing(
             loop.note(SYNCED)
             await settled(loop, *results)
         yield loop, opa
+
+
+def pauses(times: Sequence[float]) -> list[float]:
+    """The seconds between the beginnings of what takes a second, without that one."""
+    return [round(after - before - 1, 1) for before, after in itertools.pairwise(times)]
 
 
 async def settled(loop: Loop, *results: Derived[Any]) -> None:
@@ -423,3 +432,340 @@ async def test_a_result_that_nobody_follows_is_not_computed() -> None:
         loop.follow(result)
         await asyncio.sleep(10)
         assert result.taken() == []
+
+
+async def test_waiting_for_a_result_ends_at_once_when_it_is_settled() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, _):
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        loop.note(changed("a/x"))
+        await loop.settled(result)
+        assert round(clock() - began, 3) == 2.0  # the query, and a computation
+        assert loop.is_settled(result)
+
+
+async def test_a_result_that_is_followed_while_opa_is_asked_is_settled_when_it_has_answered() -> None:
+    late = Lengths()
+    async with computing(Lengths()) as (loop, _):
+        loop.note(changed("a/x"))
+        await asyncio.sleep(0.5)
+        with loop.following(late):
+            await asyncio.sleep(0.1)
+            assert late.settled == [loop.revision]
+            assert not loop.is_settled(late)
+            await loop.settled(late)
+
+
+async def test_a_result_left_while_it_computes_ends_its_work() -> None:
+    result = Lengths("a/one")
+    async with computing(synced=False) as (loop, _):
+        loop.note(SYNCED)
+        with loop.following(result):
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(10)
+        assert (result.begun_at != [], result.computed) == (True, [])
+        assert not loop.is_settled(result)
+
+
+@pytest.mark.parametrize("defect", [ValueError("defect"), OpaRejected(500, "internal_error", "odd")])
+async def test_delays_after_failed_queries_grow_until_one_succeeds(defect: Exception) -> None:
+    result = Lengths()
+    async with computing(result) as (loop, opa):
+        for _ in range(2):
+            opa.asked_at.clear()
+            for failures in (3, 0):
+                opa.raising += [defect] * failures
+                for name in "wxyz":
+                    loop.note(changed(f"a/{name}", *(f"a/{name}{number}" for number in range(400))))
+            await settled(loop, result)
+            assert pauses(opa.asked_at)[:4] == [0.1, 0.2, 0.4, 0.0]
+
+
+async def test_delays_after_failed_computations_grow_until_nothing_is_stale() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, _):
+        for _ in range(2):
+            result.begun_at.clear()
+            result.failures += [ValueError("defect")] * 3
+            loop.renew(result)
+            await settled(loop, result)
+            assert pauses(result.begun_at) == [0.1, 0.2, 0.4]
+
+
+async def test_a_query_that_fails_after_a_sync_makes_nothing_stale() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        result.taken()
+        opa.raising += [ValueError("defect")]
+        loop.note(changed("a/x"))
+        await asyncio.sleep(0.5)
+        loop.note(SYNCING)
+        loop.note(SYNCED)
+        await asyncio.sleep(10)
+        assert result.taken() == ["a/one"]
+        assert len(opa.queries) == 1
+
+
+async def test_an_unavailable_opa_is_not_asked_again_about_changes_before_a_sync() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, opa):
+        opa.raising += [OpaUnavailable("away")]
+        loop.note(changed("a/x"))
+        await asyncio.sleep(0.5)
+        loop.note(SYNCING)
+        loop.note(SYNCED)
+        await asyncio.sleep(10)
+        assert len(opa.queries) == 1
+
+
+class Slow(Concerning):
+    """An OPA that takes too long for the object a/slow, `left` times."""
+
+    left = 1000
+
+    async def query(self, name: str, input_document: Any) -> Any:
+        """As usual for the others."""
+        if "core/Service/a/slow" in input_document["keys"] and self.left:
+            if len(input_document["keys"]) == 1:
+                self.left -= 1
+                self.asked_at.append(asyncio.get_running_loop().time())
+            raise OpaTimeout("no answer in time")
+        return await super().query(name, input_document)
+
+    async def is_ready(self) -> bool:
+        """Other queries succeed."""
+        return True
+
+
+async def test_delays_of_a_slow_object_begin_again_after_a_sync_and_after_an_answer() -> None:
+    opa, patient = Slow(), Lengths()
+    patient.patient = True
+    async with computing(patient, opa=opa) as (loop, _):
+        for again in (SYNCED, changed("a/slow")):
+            opa.left, opa.asked_at = 4, []
+            loop.note(changed("a/slow"))
+            await asyncio.sleep(10)
+            # Twice at once: with everything that saves queries, and without. A timeout takes no time here.
+            delays = [round(after - before, 1) for before, after in itertools.pairwise(opa.asked_at)]
+            assert delays == [0.0, 0.1, 0.2, 0.4]
+            loop.note(again)
+            await asyncio.sleep(10)
+
+
+async def test_a_sync_ends_repeated_questions_about_a_slow_object() -> None:
+    opa, patient = Slow(), Lengths("a/one")
+    patient.patient = True
+    async with computing(patient, opa=opa) as (loop, _):
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(5)
+        loop.note(SYNCING)
+        asked = len(opa.asked_at)
+        loop.note(SYNCED)
+        await asyncio.sleep(100)
+        assert len(opa.asked_at) == asked
+
+
+async def test_impatient_results_do_not_ask_again() -> None:
+    opa, result = Slow(), Lengths("a/one")
+    async with computing(result, opa=opa) as (loop, _):
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(100)
+        assert len(opa.asked_at) == 2
+
+
+async def test_a_slow_object_makes_everything_stale_once_however_often_it_is_asked_about() -> None:
+    opa, patient, other = Slow(), Lengths(), Lengths("b/two")
+    patient.patient = True
+    async with computing(patient, other, opa=opa) as (loop, _):
+        other.taken()
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(100)
+        assert len(opa.asked_at) > 5
+        assert other.taken() == ["b/two"]
+
+
+async def test_patient_result_is_settled_while_a_slow_object_is_asked_about_again() -> None:
+    opa, patient = Slow(), Lengths()
+    patient.patient = True
+    async with computing(patient, opa=opa) as (loop, _):
+        opa.left = 2
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(0.5)  # the query that is repeated takes a second
+        assert len(opa.queries) == 1
+        assert loop.is_settled(patient)
+
+
+async def test_a_change_that_concerns_too_much_is_asked_about_for_each_namespace() -> None:
+    large, other = Lengths(), Lengths()
+    large.is_large = lambda outdated: len(outdated.parts["lengths"]) > 2  # type: ignore[method-assign]
+    async with computing(large, other) as (loop, opa):
+        loop.note(changed("a/x", "a/y", "a/z", "b/x"))
+        loop.note(changed("c/x"))
+        await settled(loop, large, other)
+        asked = [[parse_key(key).namespace for key in query["keys"]] for query in opa.queries]
+        assert asked == [["a", "a", "a", "b", "c"], ["c"], ["b"], ["a", "a", "a"]]
+        assert sorted(large.taken()) == sorted(other.taken()) == ["a/x", "a/y", "a/z", "b/x", "c/x"]
+
+
+async def test_parts_that_save_queries_are_asked_at_once_alone() -> None:
+    opa, result = Slow(), Lengths()
+    result.wants_besides = lambda change: {"besides": {"of": len(change.keys)}}  # type: ignore[method-assign]
+    async with computing(result, opa=opa) as (loop, _):
+        loop.note(changed("a/x"))
+        await settled(loop, result)
+        loop.note(changed("a/y", "a/slow"))
+        await settled(loop, result)
+        assert [query["wanted"] for query in opa.queries] == [{"lengths": {}, "besides": {"of": 1}}, {"lengths": {}}]
+
+
+async def test_an_object_that_fails_is_listed_until_it_succeeds() -> None:
+    class Failing(Concerning):
+        async def query(self, name: str, input_document: Any) -> Any:
+            if "core/Service/a/bad" in input_document["keys"] and self.raising:
+                raise self.raising[0]
+            return {}
+
+    opa, result = Failing(), Lengths()
+    opa.raising.append(OpaRejected(500, "internal_error", "evaluation", [{"code": "eval_conflict_error"}]))
+    async with computing(result, opa=opa) as (loop, _):
+        loop.note(changed("a/bad", "a/x"))
+        await settled(loop, result)
+        assert len(opa.failures.errors) == 1
+        loop.note(changed("a/x"))
+        await settled(loop, result)
+        assert len(opa.failures.errors) == 1
+        opa.raising.clear()
+        loop.note(changed("a/bad"))
+        await settled(loop, result)
+        assert not opa.failures.errors
+
+
+async def test_a_revision_is_settled_only_when_all_changes_up_to_it_are_known() -> None:
+    result, idle = Lengths(), Lengths()
+    idle.wants = lambda *_: {}  # type: ignore[method-assign]
+    idle.part = "nothing"
+    async with computing(result, idle) as (loop, _):
+        idle.settled.clear()
+        first = loop.revision + 1
+        loop.note(changed("a/x"))
+        await asyncio.sleep(0.5)
+        loop.note(changed("b/y"))
+        loop.note(changed("c/z"))
+        await settled(loop, result, idle)
+        assert idle.settled == [first, first + 2]
+
+
+async def test_a_revision_is_not_settled_before_an_earlier_change_that_is_asked_about_in_halves() -> None:
+    class Halting(Slow):
+        async def is_ready(self) -> bool:
+            await asyncio.sleep(50)
+            return True
+
+    opa, result = Halting(), Lengths()
+    async with computing(result, opa=opa) as (loop, _):
+        before = loop.revision
+        opa.left = 2
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(60)  # the query in halves has begun
+        loop.note(changed("b/x"))
+        await asyncio.sleep(5)
+        assert (result.taken(), result.settled[-1]) == (["b/x"], before)
+        await settled(loop, result)
+        assert result.settled[-1] == loop.revision
+
+
+async def test_a_change_of_something_else_is_heard_by_the_one_result() -> None:
+    result, other = Lengths("a/one"), Lengths("b/two")
+    async with computing(result, other) as (loop, opa):
+        result.taken(), other.taken()
+        loop.hear(result, Notice(kinds=True))
+        loop.hear(Lengths(), Notice(kinds=True))
+        assert not loop.is_settled(result)
+        await settled(loop, result, other)
+        assert (result.taken(), other.taken(), opa.queries) == (["a/one"], [], [])
+
+
+async def test_added_keys_and_a_renewal_count_at_once() -> None:
+    result = Lengths("a/one")
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.add(result, ["a/x", "a/x"])
+        assert not loop.is_settled(result)
+        await settled(loop, result)
+        assert result.taken() == ["a/x"]
+        loop.add(result, ["a/y"])
+        loop.renew(result)
+        assert not loop.is_settled(result)
+        await settled(loop, result)
+        assert result.taken() == ["a/one"]
+
+
+async def test_keys_of_a_change_before_a_renewal_are_not_computed_beside_it() -> None:
+    class Pausing(Lengths):
+        async def keys_of(self, outdated: Outdated) -> Iterable[str] | None:
+            await asyncio.sleep(1.0)
+            return await super().keys_of(outdated)
+
+    result = Pausing("a/one")
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.note(changed("a/x"))
+        await asyncio.sleep(1.5)
+        loop.renew(result)
+        loop.note(changed("a/y"))
+        await settled(loop, result)
+        assert result.taken() == ["a/one", "a/y"]
+
+
+async def test_keys_listed_before_a_renewal_are_dropped() -> None:
+    class Listing(Lengths):
+        listed = 0
+
+        async def every(self) -> AsyncIterator[Iterable[str]]:
+            self.listed += 1
+            number = self.listed
+            await asyncio.sleep(1.0)
+            yield [f"a/{number}"]
+
+    result = Listing()
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.renew(result)
+        await asyncio.sleep(0.5)
+        loop.renew(result)
+        await settled(loop, result)
+        assert result.taken() == ["a/3"]
+
+
+async def test_a_listing_that_fails_after_a_renewal_makes_nothing_stale() -> None:
+    class Listing(Lengths):
+        listed = 0
+
+        async def every(self) -> AsyncIterator[Iterable[str]]:
+            self.listed += 1
+            number = self.listed
+            await asyncio.sleep(1.0)
+            if number == 2:
+                raise OpaUnavailable("away")
+            yield [f"a/{number}"]
+
+    result = Listing()
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.renew(result)
+        await asyncio.sleep(0.5)
+        loop.renew(result)
+        await settled(loop, result)
+        assert (result.taken(), result.listed) == (["a/3"], 3)
+
+
+async def test_a_result_is_settled_once_for_each_time_that_something_was_stale() -> None:
+    result = Lengths()
+    async with computing(result) as (loop, _):
+        result.settled.clear()
+        loop.add(result, ())
+        await asyncio.sleep(10)
+        loop.add(result, ["a/x"])
+        await asyncio.sleep(10)
+        assert result.settled == [loop.revision, loop.revision]
