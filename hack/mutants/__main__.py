@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="another seed draws others (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="tried at once (default: %(default)s)")
     parser.add_argument("--only", choices=["rego", "python"], help="one language")
-    parser.add_argument("--file", help="only files whose path contains this")
+    parser.add_argument("--file", help="only files whose path contains this, also those that wait or send")
     options = parser.parse_args()
     languages = [options.only] if options.only else ["rego", "python"]
     killed, survivors = 0, []
@@ -47,9 +47,8 @@ def main() -> None:
 def drawn(language: str, wanted: int, seed: int, part: str = "") -> list[Mutant]:
     """Return a sample of a language's mutants, in the order of their trials, with at most one for each line."""
     by_line: dict[tuple[Path, int], list[Mutant]] = {}
-    for mutant in _all_mutants(language):
-        if part in str(mutant.path):
-            by_line.setdefault((mutant.path, mutant.line), []).append(mutant)
+    for mutant in _all_mutants(language, part):
+        by_line.setdefault((mutant.path, mutant.line), []).append(mutant)
     chance = random.Random(seed)
     places = chance.sample(sorted(by_line), min(len(by_line), int(wanted * _SPARE) + 1))
     return [chance.choice(by_line[place]) for place in places]
@@ -81,15 +80,16 @@ def try_out(mutants: list[Mutant], wanted: int, jobs: int) -> list[tuple[Mutant,
     return found
 
 
-def _all_mutants(language: str) -> Iterator[Mutant]:
-    if language == "rego":
-        for path in sorted((ROOT / "rego/bridge").rglob("*.rego")):
-            if not path.stem.endswith("_test") and "testing" not in path.parts:
-                yield from rego_mutants(path.relative_to(ROOT), path.read_text())
-        return
-    for path in sorted((ROOT / "bridge").rglob("*.py")):
+def _all_mutants(language: str, part: str) -> Iterator[Mutant]:
+    root = ROOT / ("rego/bridge" if language == "rego" else "bridge")
+    for path in sorted(root.rglob("*.rego" if language == "rego" else "*.py")):
         short, source = path.relative_to(ROOT), path.read_text()
-        if len(short.parts) > 2 and (ROOT / unit_tests(short)).is_dir() and is_pure(source):
+        if part not in str(short):
+            continue
+        if language == "rego":
+            if not path.stem.endswith("_test") and "testing" not in path.parts:
+                yield from rego_mutants(short, source)
+        elif len(short.parts) > 2 and (ROOT / unit_tests(short)).is_dir() and (part or is_pure(source)):
             yield from python_mutants(short, source)
 
 
