@@ -42,7 +42,7 @@ STATES = ("active", "last-good-version", "refused", "lost", "pending")
 
 
 _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long
-_LATE_CHECKS = 180.0  # seconds that a start waits for modules whose check takes long: four attempts
+_LATE_CHECKS = 180.0  # seconds that a start waits for modules whose check takes long, or that change: four attempts
 
 
 class SubmissionReceiver(Protocol):
@@ -88,8 +88,8 @@ class Author:
 
     @property
     def settled(self) -> bool:
-        """Return whether the current version is active or rejected."""
-        found = self.judgement
+        """Return whether a version is active or rejected, perhaps not the current one."""
+        found = self.verdict
         return found is not None and (found.programmed or not found.accepted)
 
     @property
@@ -125,6 +125,8 @@ class Authors:
         self.unlisted: dict[str, str] = dict.fromkeys(self.types, "the initial list is incomplete")
         self._unsettled = True
         self._late_since = 0.0  # by the monotonic clock
+        self._created: set[Key] = set()  # objects that did not exist at the start
+        self._changed: set[Key] = set()  # those of which the start's version may never be checked
         self._unread: dict[Key, Reading] = {}  # by author, while its documents are not read
         self._turns = Turns[Key](lambda key: key.namespace)
         self._arrived = asyncio.Event()
@@ -146,13 +148,16 @@ class Authors:
         if self._unsettled:
             if self.unlisted:
                 return "; ".join(f"{type_id}: {why}" for type_id, why in sorted(self.unlisted.items()))
-            waiting = [str(key) for key, author in self.known.items() if not author.settled]
-            if waiting:
+            initial = {str(key): author for key, author in self.known.items() if key not in self._created}
+            waiting = [key for key, author in initial.items() if not author.settled]
+            if {*waiting}.difference(map(str, self._changed)):
                 return f"{_first_of(waiting)}: neither active nor rejected yet"
-            if late := [str(key) for key, author in self.known.items() if author.late]:
+            late = [key for key, author in initial.items() if author.late]
+            if late or waiting:
                 self._late_since = self._late_since or time.monotonic()
                 if time.monotonic() - self._late_since < _LATE_CHECKS:
-                    return f"{_first_of(late)}: the check takes long, and no version is active"
+                    slow = f"{_first_of(late)}: the check takes long, and no version is active" if late else ""
+                    return slow or f"{_first_of(waiting)}: changed since the start, and not checked yet"
             self._unsettled = False
         return ""
 
@@ -231,6 +236,8 @@ class Authors:
         status = parse_field(obj.get("status"))
         before = self.known.get(key)
         same = before is not None and before.version == reading.submission.version
+        if self._unsettled and not (self.unlisted or same):
+            (self._changed if before else self._created).add(key)
         if not reading.unread:
             self._forget(key)
         elif not same:  # otherwise it was read, or waits

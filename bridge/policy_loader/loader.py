@@ -209,9 +209,15 @@ class Entry:
         return any(problem.code == IN_THE_WAY for problem in self.problems)
 
     def verdict(self, failing: tuple[ModuleProblem, ...]) -> Verdict | None:
-        """Return the verdict on the submitted version, None while it is unknown. OPA's version fails on `failing`."""
+        """Return the verdict on the submitted version, None while it is unknown. OPA's version fails on `failing`.
+
+        Before the first report that is the verdict on an earlier version, if OPA has one.
+        """
         if self.chosen is not self.submitted and not self.problems:
-            return None
+            # While an author changes all the time, the first version that OPA has is reported.
+            if (first := self.confirmed) is None or self.reported:
+                return None
+            return Verdict(first.author, first.version, first.version, (), self.revision, failing)
         # A rejection states what stays, also while OPA still has to load the set without the version before.
         stays = self.chosen if self.problems else self.confirmed
         active = stays.version if stays else ""
@@ -265,7 +271,8 @@ class Loader:
         self._changed = asyncio.Event()  # set if submissions have changed since the set was selected
         self._changed.set()
         self._selecting = False
-        self._loaded = asyncio.Event()  # set while OPA has the newest set
+        self._active = asyncio.Event()  # set while OPA has the served set
+        self._loaded = asyncio.Event()  # set while that is the newest set, too
         self._wake = asyncio.Event()  # there is something to report, or to look for in OPA
         self._alone: RetryQueue[Key] = RetryQueue(self._find_lane)
         self._pace = 0.0  # seconds of the shortest check lately
@@ -280,6 +287,7 @@ class Loader:
         self._sound: set[Key] = set()  # authors whose modules in this set do not fail on examples
         self._digests = ("", "")  # of the modules that declare links, and of those that merge policies
         self._links: str | None = ""  # the first of them; None before the bundle with these modules is served
+        self._links_in_opa = ""  # the same of the modules that OPA has
         self._rules_listeners: list[Callable[[bool], None]] = []
         self._loss_listeners: list[Callable[[Key, Sequence[Key]], None]] = []
         self._query_errors: list[OpaError] = []  # why conflicts with OPA's documents are unknown
@@ -311,8 +319,11 @@ class Loader:
         return f"{self.view_missing}; read by {min(readers)}{more}" if readers else ""
 
     def links(self) -> str | None:
-        """Return the digest of the modules that declare links; None while OPA has another set than the next one."""
-        return self._links if self._confirmed and self._confirmed == self.revision else None
+        """Return the digest of the modules that declare links; None while OPA has others than the next set.
+
+        Changes of other modules do not matter: they may arrive without a pause.
+        """
+        return self._links if self._confirmed and self._links == self._links_in_opa else None
 
     def before_rules_change(self, call: Callable[[bool], None]) -> None:
         """Call this before serving a bundle that changes links (then with True), or the merge of policies."""
@@ -381,12 +392,20 @@ class Loader:
         self._listed.set()
 
     async def wait_until_active(self) -> str:
-        """Wait until OPA has the set that is being served; return its revision."""
+        """Wait until OPA has the set that is being served; return its revision. A newer one may be in preparation."""
+        return await self._wait_for_opa(self._active)
+
+    async def wait_until_settled(self) -> str:
+        """Wait until OPA has the set of all submissions, which may never be while they change; return its revision."""
+        return await self._wait_for_opa(self._loaded)
+
+    async def _wait_for_opa(self, condition: asyncio.Event) -> str:
         while True:
-            await self._loaded.wait()
+            await condition.wait()
             with contextlib.suppress(OpaError, BundleRefused):
-                if await self._activation.find_active() == self.revision and self._loaded.is_set():
-                    return self._confirmed
+                active = await self._activation.find_active()
+                if active == self.revision and condition.is_set():
+                    return active
             await asyncio.sleep(_LONGEST_LOOK)
 
     async def blame(self, error: OpaRejected) -> bool:
@@ -407,7 +426,7 @@ class Loader:
                 self._withdraw_culprit(fault)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE):
-                    await self.wait_until_active()
+                    await self.wait_until_settled()
             return True
         return False
 
@@ -488,8 +507,10 @@ class Loader:
 
     def _settle(self) -> None:
         """Note whether OPA has the newest set, and report what that changes."""
-        if self._confirmed == self.revision and not self._stale:
-            self._loaded.set()
+        if self._confirmed == self.revision:
+            self._active.set()
+            if not self._stale:
+                self._loaded.set()
         self._wake.set()
 
     def _log_delay(self, error: Exception) -> None:
@@ -818,6 +839,7 @@ class Loader:
                 for call in self._rules_listeners:
                     call(digests[0] != before[0])
             await self._activation.serve(bundle)
+            self._active.clear()
         self._links = digests[0]
         if self._confirmed == self.revision:
             self._confirm(self.revision)
@@ -841,6 +863,7 @@ class Loader:
     def _confirm(self, revision: str) -> None:
         """Note that OPA has the bundle of this revision."""
         self._confirmed, self._why, content = revision, "", self._contents[revision]
+        self._links_in_opa = digest([*content.values()], HIERARCHY)
         for author, entry in self._entries.items():
             entry.confirm(content.get(author), revision)
         if revision == self.revision:

@@ -183,5 +183,5 @@ async def loading(
             async with working(loader.run):
                 if listed:
                     loader.listed()
-                    await asyncio.wait_for(loader.wait_until_active(), DEADLINE)
+                    await asyncio.wait_for(loader.wait_until_settled(), DEADLINE)
                 yield bench

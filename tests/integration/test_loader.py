@@ -27,9 +27,50 @@ async def test_a_submission_becomes_active_and_goes(bench: Bench) -> None:
     assert await bench.opa.get("team/a/x") == 7
     assert bench.verdicts["a"].revision == await bench.opa.bundle_revision() == bench.loader.revision
     bench.loader.remove(author("a"))
-    await asyncio.wait_for(bench.loader.wait_until_active(), DEADLINE)
+    await asyncio.wait_for(bench.loader.wait_until_settled(), DEADLINE)
     assert await bench.opa.get("team") is None
     assert await bench.opa.query("links", {"objects": []}) == {}
+
+
+async def test_author_that_changes_without_a_pause_delays_no_links_and_no_views(bench: Bench) -> None:
+    bench.put("quiet", "package team.quiet\n\nx := 1\n")
+    bench.put("hierarchy", "package bridge.extensions.hierarchy.pets\n\nx := 1\n")
+    await bench.until_active("quiet", "hierarchy")
+
+    async def change() -> None:
+        number = 0
+        while True:
+            number += 1
+            bench.put("busy", f"package team.busy\n\nx := {number}\n", version=str(number))
+            await asyncio.sleep(0.02)
+
+    changing = asyncio.create_task(change())
+    try:
+        await until(lambda: bool(bench.loader.modules > 2))
+        for _ in range(5):
+            links = set()
+            revision = bench.loader.revision
+            while bench.loader.revision == revision:
+                links.add(bench.loader.links())
+                await asyncio.sleep(0.001)
+            assert None not in links
+            assert await asyncio.wait_for(bench.loader.wait_until_active(), DEADLINE)
+        await bench.until(lambda verdicts: "busy" in verdicts and verdicts["busy"].programmed)
+    finally:
+        changing.cancel()
+
+
+async def test_links_are_unknown_until_opa_has_the_modules_that_declare_them(bench: Bench) -> None:
+    bench.put("hierarchy", "package bridge.extensions.hierarchy.pets\n\nx := 1\n")
+    await bench.until_active("hierarchy")
+    before, seen = bench.loader.links(), []
+    bench.put("hierarchy", "package bridge.extensions.hierarchy.pets\n\nx := 2\n", version="2")
+    while bench.verdicts["hierarchy"].active != "2":
+        seen.append(bench.loader.links())
+        await asyncio.sleep(0.001)
+    assert {*seen} <= {before, None, bench.loader.links()}
+    assert None in seen
+    assert bench.loader.links() not in {before, None}
 
 
 async def test_rego_for_opa_before_1_0_gets_the_command_that_rewrites_it(bench: Bench) -> None:
@@ -567,7 +608,7 @@ async def test_lost_rules_are_gone_with_their_author(bench: Bench) -> None:
     bench.loader.remove(author("lib"))
     await bench.refused("rules")
     bench.loader.remove(author("rules"))
-    await asyncio.wait_for(bench.loader.wait_until_active(), DEADLINE)
+    await asyncio.wait_for(bench.loader.wait_until_settled(), DEADLINE)
     assert not bench.loader.lost
     assert await bench.opa.get("rules") == {"free": 1}
 

@@ -117,7 +117,7 @@ async def test_links_are_made_again_when_their_modules_change(opa_path: Path) ->
         assert notices[-1] == Notice(refilled=True)
         bench.loader.remove(author("below"))
         async with asyncio.timeout(DEADLINE):
-            await bench.loader.wait_until_active()
+            await bench.loader.wait_until_settled()
             await replicator.filled.wait()
         assert await links(bench) == {}
 

@@ -111,7 +111,7 @@ async def test_facts_are_current_after_a_module_changed_levels_during_an_initial
             await assert_current(client, source)
             bench.loader.remove(author("edges"))
             async with asyncio.timeout(DEADLINE):
-                await bench.loader.wait_until_active()
+                await bench.loader.wait_until_settled()
                 await replicator.filled.wait()
             await assert_current(client, source)
 

@@ -94,7 +94,7 @@ class Walk:
 
     async def _compare(self, after: str) -> None:
         async with asyncio.timeout(DEADLINE):
-            await self._bench.loader.wait_until_active()
+            await self._bench.loader.wait_until_settled()
             await self.replicator.filled.wait()
         await self.notices.until_written(DEADLINE)
         keys = [str(key) for key in self.source.objects]

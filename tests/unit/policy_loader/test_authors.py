@@ -207,6 +207,31 @@ def test_start_waits_for_modules_whose_check_takes_long(
     assert not authors.unready  # an author whose check never ends does not keep the bridge from being ready
 
 
+def test_start_waits_a_bounded_time_for_objects_that_change_meanwhile_and_not_for_new_ones(
+    authors: Authors, judge: HandJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("bridge.policy_loader.authors.time.monotonic", lambda: now)
+    list_all(authors, config_map(ONE))
+    authors.note(config_map(TWO))
+    assert authors.unready == f"{ONE}: neither active nor rejected yet"
+    for number in range(9):
+        authors.note(config_map(ONE, f"package p{number}"))
+        assert authors.unready == f"{ONE}: changed since the start, and not checked yet"
+        now += 19
+    now += 10
+    assert not authors.unready
+
+
+def test_start_does_not_wait_for_an_object_that_changes_after_a_version_is_active(
+    authors: Authors, judge: HandJudge
+) -> None:
+    list_all(authors, config_map(ONE))
+    judge.accept(ONE)
+    authors.note(config_map(ONE, "package b"))
+    assert not authors.unready
+
+
 def test_start_does_not_wait_for_a_late_check_beside_an_active_version(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE))
     judge.refuse(ONE, LATE, active="v1")
