@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.proxies.comparison import Comparison
 
-QUERIES = ("proxy_facts", "verified_targets", "verify", "kinds_in_force")  # that the command sends
+QUERIES = ("proxy_facts", "taken_routes", "verified_targets", "verify", "kinds_in_force")  # that the command sends
 _DIFFERS, _NOTHING_COMPARED = 1, 2  # exit codes
 _NAMED = 3  # targets that a row lists
 

@@ -14,9 +14,9 @@ import msgspec
 from bridge.model.keys import Key
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
-from bridge.proxies.dumps import Dump, read_parts
+from bridge.proxies.dumps import Dump, Part, read_parts
 
-_PARTS, _TARGETS = 1_000, 1_000  # of a query
+_PARTS, _HOSTS, _TARGETS = 1_000, 100, 1_000  # of a query
 Entry = dict[str, Any]
 
 
@@ -55,6 +55,7 @@ class Facts:
         self.by_key: dict[tuple[str, str], list[Entry]] = defaultdict(list)
         self.proxies: dict[str, Entry] = {}
         self.covered: dict[str, list[str]] = defaultdict(list)  # proxies by Gateways
+        self.taken: set[tuple[Any, ...]] = set()  # proxies and orders of routes whose requests an earlier one takes
 
     def add(self, fact: Entry) -> None:
         """Keep a fact of `proxy_facts`."""
@@ -82,7 +83,7 @@ class Facts:
                 number = families.setdefault(msgspec.json.encode(self._family(fact)), len(families))
                 entry = {"proxy": fact["proxy"], "via": self._via(fact), "family": number}
                 if "match" in fact:
-                    entry |= {"match": fact["match"], "late": fact["late"], "hosts": self._hosts(fact)}
+                    entry |= {"match": fact["match"], "late": self._is_late(fact), "hosts": self._hosts(fact)}
                 found.setdefault(target, []).append(entry)
         return {"found": found, "families": [msgspec.Raw(one) for one in families]}
 
@@ -96,6 +97,9 @@ class Facts:
             (one["via"] for one in self._referred(fact, fact.get("within", ())) if "via" in one), ""
         )
         return via
+
+    def _is_late(self, fact: Entry) -> bool:
+        return (fact["proxy"], *fact["order"]) in self.taken
 
     def _hosts(self, fact: Entry) -> list[str]:
         """Return the hostnames of the virtual host in which a fact is."""
@@ -111,7 +115,8 @@ class Facts:
     def _family(self, fact: Entry) -> Entry:
         refers = fact.get("refers", ())
         referred = [*self._referred(fact, refers)]
-        values = [one["values"] for one in (fact, *referred) if one.get("values")]
+        around = [*self._referred(fact, fact.get("within", ()))]
+        values = [one["values"] for one in _each_once((fact, *referred)) if one.get("values")]
         has_listeners = "listeners" in self.proxies[fact["proxy"]]["sections"]
         lost = "missing" if has_listeners else "unknown"
         return {
@@ -127,27 +132,62 @@ class Facts:
                 }
                 for kind, parts in fact.get("requires", {}).items()
             },
-            "updated": min(
-                (
-                    one["updated"]
-                    for one in (*self._referred(fact, fact.get("within", ())), *referred)
-                    if one.get("updated")
-                ),
-                default="",
+            "updated": min((one["updated"] for one in (*around, *referred) if one.get("updated")), default=""),
+            "unknown": sorted(
+                {
+                    text
+                    for one in (fact, *around, *referred, *self._referred(fact, fact.get("needs", ())))
+                    for text in one.get("unknown", ())
+                }
             ),
         }
+
+
+def _each_once(facts: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield facts, without those of the same key and values: a part that several listeners have."""
+    seen: set[bytes] = set()
+    for fact in facts:
+        content = msgspec.json.encode([fact.get("key"), fact.get("values")])
+        if content not in seen:
+            seen.add(content)
+            yield fact
+
+
+class Hosts:
+    """The matches of the routes of each virtual host, in the order in which Envoy tries them."""
+
+    def __init__(self) -> None:
+        self._matches: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+
+    def ordered(self, part: Part) -> Entry:
+        """Return a part as `proxy_facts` takes it, a route with its `order`: where it is."""
+        found = part.document()
+        if part.type == "route":
+            matches = self._matches[part.proxy, part.route_config, part.virtual_host]
+            found["order"] = [part.route_config, part.virtual_host, len(matches)]
+            matches.append(part.config.get("match", {}))
+        return found
+
+    async def taken(self, opa: Opa) -> set[tuple[Any, ...]]:
+        """Return the routes whose requests an earlier one takes: their proxies and orders."""
+        found: set[tuple[Any, ...]] = set()
+        for group in batches([*self._matches], _HOSTS):
+            answer = await opa.query("taken_routes", {"hosts": [self._matches[host] for host in group]})
+            found |= {(*host, place) for host, places in zip(group, answer, strict=True) for place in places}
+        return found
 
 
 async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str]]:
     """Return the facts of dumps, and warnings. Raises DumpError for one that cannot be read as a whole."""
     facts, warnings = Facts(), list[str]()
     for one in inputs:
-        dump = Dump(one.name)
+        dump, hosts = Dump(one.name), Hosts()
         with one.open() as stream:
             parts = read_parts(stream, dump)
-            while batch := [part.document() for part in islice(parts, _PARTS)]:
+            while batch := [hosts.ordered(part) for part in islice(parts, _PARTS)]:
                 for fact in await opa.query("proxy_facts", {"resources": batch}):
                     facts.add(fact)
+        facts.taken |= await hosts.taken(opa)
         for proxy, sections in dump.sections.items():
             about = facts.proxies.setdefault(proxy, {"vendors": [], "covers": [], "sections": []})
             about["sections"] = sorted(sections)

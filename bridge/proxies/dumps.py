@@ -6,7 +6,6 @@ secrets are left out here; nothing else decides what a part means.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from functools import lru_cache
 from typing import Any, BinaryIO
 
 import ijson
-import msgspec
 
 PART_LIMIT = 200_000  # values of one part: a route or a listener with more is not read
 
@@ -65,11 +63,7 @@ class DumpError(Exception):
 
 @dataclass(slots=True)
 class Part:
-    """One route, virtual host, configuration of routes, listener, cluster, filter or node of one proxy.
-
-    A route is `late` if an earlier one of its virtual host has an equal match or takes all requests, as Envoy takes the
-    first.
-    """
+    """One route, virtual host, configuration of routes, listener, cluster, filter or node of one proxy."""
 
     proxy: str
     type: str
@@ -77,7 +71,6 @@ class Part:
     route_config: str = ""
     virtual_host: str = ""
     updated: str = ""
-    late: bool = False
 
     def document(self) -> dict[str, Any]:
         """Return the part as `proxy_facts` takes it."""
@@ -89,8 +82,6 @@ class Part:
         }
         if self.route_config:
             found |= {"routeConfig": self.route_config, "virtualHost": self.virtual_host}
-        if self.late:
-            found["late"] = True
         return found
 
 
@@ -163,13 +154,6 @@ def _role_inside(above: _Frame, is_map: bool) -> str:
     return "build"
 
 
-def _digest(match: Any) -> bytes:
-    return hashlib.blake2b(msgspec.json.encode(match, order="deterministic"), digest_size=16).digest()
-
-
-_ALL = _digest({"prefix": "/"})
-
-
 class _Frame:
     """A map or a list that is open: what it is, and the value that is built of it."""
 
@@ -204,7 +188,6 @@ class _Reader:
         self.proxy = dump.name
         self.route_config = ""
         self.virtual_host = ""
-        self.matches: set[bytes] = set()  # of the virtual host's routes, as digests
 
     def take(self, event: str, value: Any) -> None:
         """Take the next event of the parser."""
@@ -276,7 +259,6 @@ class _Reader:
                 return "virtualHosts"
             case "virtualHosts", _, _:
                 self.size, self.virtual_host = 0, ""
-                self.matches.clear()
                 return "virtualHost" if is_map else "skip"
             case "virtualHost", "routes", "list":
                 return "routeList"
@@ -310,10 +292,7 @@ class _Reader:
             case "skip" | "walk" | "plain" | "virtualHosts" | "routeList":
                 return
             case "route":
-                late = self._is_late(frame.value)
-                self.ready.append(
-                    Part(self.proxy, "route", frame.value, self.route_config, self.virtual_host, late=late)
-                )
+                self.ready.append(Part(self.proxy, "route", frame.value, self.route_config, self.virtual_host))
             case "bootstrap":
                 self.ready.append(Part(self.proxy, "bootstrap", frame.value))
             case "virtualHost":
@@ -332,12 +311,6 @@ class _Reader:
                     else:
                         above.value[above.key] = frame.value
                 self._count()
-
-    def _is_late(self, route: dict[str, Any]) -> bool:
-        match = _digest(route.get("match"))
-        late = match in self.matches or _ALL in self.matches
-        self.matches.add(match)
-        return late
 
     def _end_entry(self, kind: str, entry: dict[str, Any]) -> None:
         state = entry.get("activeState", entry)

@@ -43,6 +43,16 @@ class Proxy:
         found: Object = self.listener["default_filter_chain"]["filters"][0]["typed_config"]
         return found
 
+    def filter(self, name: str) -> Object:
+        """Return a filter of the listener."""
+        found: Object = next(one for one in self.manager["http_filters"] if one["name"] == name)
+        return found
+
+    def answer_itself(self, rule: str) -> None:
+        """Answer the requests of a rule instead of its backend."""
+        del self.route(rule)["route"]
+        self.route(rule)["direct_response"] = {"status": 500}
+
     def add_listener_without(self, name: str) -> None:
         """Add a listener with the same routes, as there is one for HTTP/3, that lacks a filter."""
         other = copy.deepcopy(self.listener) | {"name": "other"}
@@ -105,6 +115,10 @@ def test_fields_with_compared_values_are_verified(proxy: Proxy) -> None:
 
 _Change = Callable[[Proxy], object]
 _LIMIT = "envoy.filters.http.local_ratelimit"
+_TYPE = "type.googleapis.com/envoy"
+_SKIPPING = f"{_TYPE}.extensions.common.matching.v3.ExtensionWithMatcher"
+_FILTER_CONFIG = f"{_TYPE}.config.route.v3.FilterConfig"
+_DENYING = {"name": "denying", "typed_config": {"@type": f"{_TYPE}.extensions.filters.network.rbac.v3.RBAC"}}
 
 
 def _config(proxy: Proxy, name: str) -> Object:
@@ -240,6 +254,92 @@ def _second_chain_without(proxy: Proxy, name: str) -> None:
             "/rateLimit/local",
             "missing in the proxy",
         ),
+        # The listener's filter is of another type, such as one that skips requests.
+        (
+            lambda proxy: proxy.filter(_LIMIT)["typed_config"].update({"@type": _SKIPPING}),
+            "/rateLimit/local/rules",
+            "missing in the proxy",
+        ),
+        # A configuration within another one turns the filter off.
+        (
+            lambda proxy: proxy.route("checkout")["typed_per_filter_config"].update(
+                {_LIMIT: {"@type": _FILTER_CONFIG, "config": {**_config(proxy, _LIMIT), "disabled": True}}}
+            ),
+            "/rateLimit/local",
+            "missing in the proxy",
+        ),
+        # The limit is only for some clients.
+        (
+            lambda proxy: _config(proxy, _LIMIT).update(
+                descriptors=[{"entries": [], "token_bucket": _config(proxy, _LIMIT).pop("token_bucket")}]
+            ),
+            "/rateLimit/local/rules",
+            "differs",
+        ),
+        # The cluster of a part of the requests is in a header of each.
+        (
+            lambda proxy: proxy.route("checkout")["route"].update(
+                weighted_clusters={"clusters": [_half("one"), {"cluster_header": "x-cluster", "weight": 50}]}
+            ),
+            "/timeout/http/requestTimeout",
+            "cannot be read",
+        ),
+        # Parts of the proxy with settings that the rules do not know.
+        (lambda proxy: proxy.host.update(require_tls="ALL"), "/timeout/http/requestTimeout", "cannot be read"),
+        (
+            lambda proxy: proxy.routes["route_config"].update(ignore_path_parameters_in_path_matching=True),
+            "(policy)",
+            "cannot be read",
+        ),
+        (
+            lambda proxy: proxy.route("checkout")["route"].update(hedge_policy={"hedge_on_per_try_timeout": True}),
+            "/timeout/http/requestTimeout",
+            "cannot be read",
+        ),
+        (
+            lambda proxy: proxy.listener.update(filter_chain_matcher={"matcher_list": {}}),
+            "/rateLimit/local/rules",
+            "cannot be read",
+        ),
+        (
+            lambda proxy: proxy.listener["default_filter_chain"].update(filter_chain_match={"server_names": ["a"]}),
+            "/rateLimit/local/rules",
+            "cannot be read",
+        ),
+        (
+            lambda proxy: proxy.manager.update(upgrade_configs=[{"upgrade_type": "websocket", "filters": []}]),
+            "/rateLimit/local/rules",
+            "cannot be read",
+        ),
+        (
+            lambda proxy: proxy.listener["default_filter_chain"]["filters"].insert(0, _DENYING),
+            "/rateLimit/local/rules",
+            "cannot be read",
+        ),
+        # Another filter chain takes the connections.
+        (
+            lambda proxy: proxy.listener.update(filter_chains=[{"filters": [_DENYING]}]),
+            "/rateLimit/local/rules",
+            "cannot be read",
+        ),
+        # The proxy answers instead of the backend.
+        (
+            lambda proxy: proxy.answer_itself("checkout"),
+            "/rateLimit/local/rules",
+            "cannot be read",
+        ),
+        # Other requests than those of the rule get the policies.
+        (
+            lambda proxy: proxy.route("checkout")["match"].update(runtime_fraction={"default_value": {"numerator": 0}}),
+            "/timeout/http/requestTimeout",
+            "cannot be read",
+        ),
+        (
+            lambda proxy: proxy.host["routes"].insert(0, {"match": {"prefix": "/check"}, "route": {"cluster": "x"}}),
+            "/timeout/http/requestTimeout",
+            "cannot be read",
+        ),
+        (lambda proxy: proxy.host.update(domains=["a.example.com"]), "/rateLimit/local/rules", "cannot be read"),
         # The proxy does not use a listener that is warming.
         (lambda proxy: proxy.warm(), "/rateLimit/local/rules", "missing in the proxy"),
     ],
@@ -297,7 +397,20 @@ def test_cors_that_is_not_for_all_requests_is_not_verified(proxy: Proxy, change:
             "cannot be read",
             "the rules do not know how the proxy matches requests of this rule",
         ),
-        # Envoy takes the first route that matches.
+        # Envoy takes the first route that matches, and a prefix is one of text.
+        (
+            lambda proxy: proxy.host["routes"].insert(0, {"match": {"prefix": "/check"}, "route": {"cluster": "x"}}),
+            "cannot be read",
+            "an earlier route of the proxy takes shop.example.com/checkout/*",
+        ),
+        (
+            lambda proxy: proxy.host["routes"].insert(
+                0, {"match": {"safe_regex": {"regex": "/c.*"}}, "route": {"cluster": "x"}}
+            ),
+            "cannot be read",
+            "an earlier route of the proxy takes shop.example.com/checkout/*",
+        ),
+        (lambda proxy: proxy.host.update(require_tls="ALL"), "cannot be read", "the rules do not know requireTls"),
         (
             lambda proxy: proxy.host["routes"].insert(0, {"match": {"prefix": "/"}, "route": {"cluster": "x"}}),
             "cannot be read",

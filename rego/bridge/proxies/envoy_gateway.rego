@@ -5,7 +5,9 @@
 #   `envoy-gateway`; routes name their BackendTrafficPolicy there too, and filters of routes name other policies.
 package bridge.proxies.envoy_gateway
 
+import data.bridge.hierarchy
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.proxies.envoy
 
 _btp := "gateway.envoyproxy.io/BackendTrafficPolicy"
@@ -26,6 +28,9 @@ _number := {"form": "Number"}
 _value := {"form": "Value"}
 _set := {"form": "Set"}
 _present := {"form": "Present"}
+
+# A field that has a default in policies with another one above it.
+_in(part, value, form) := object.union(form, {"within": part, "default": value})
 
 _fields := {
 	_btp: {
@@ -48,7 +53,7 @@ _fields := {
 		"/circuitBreaker/maxRequestsPerConnection": _number,
 		"/httpUpgrade": {"form": "ItemsInAnyOrder", "fields": ["type"]},
 		"/rateLimit/type": _value,
-		"/rateLimit/local/rules": {"form": "ItemsInAnyOrder", "fields": ["limit"]},
+		"/rateLimit/local/rules": {"form": "ItemsInAnyOrder", "fields": ["limit"], "with": ["clientSelectors"]},
 		"/rateLimit/local": _present,
 		"/rateLimit/global": _present,
 		"/faultInjection": _present,
@@ -56,20 +61,21 @@ _fields := {
 	},
 	_sp: {
 		"/cors": _present,
-		"/cors/allowOrigins": _set,
-		"/cors/allowMethods": _set,
-		"/cors/allowHeaders": _set,
-		"/cors/exposeHeaders": _set,
+		"/cors/allowOrigins": _in("/cors", [], _set),
+		"/cors/allowMethods": _in("/cors", [], _set),
+		"/cors/allowHeaders": _in("/cors", [], _set),
+		"/cors/exposeHeaders": _in("/cors", [], _set),
 		"/cors/maxAge": _duration,
-		"/cors/allowCredentials": _value,
+		"/cors/allowCredentials": _in("/cors", false, _value),
 		"/jwt": _present,
+		"/jwt/optional": _in("/jwt", false, _value),
 		"/jwt/providers": {"form": "Items", "fields": ["name", "issuer", "audiences"]},
 		"/extAuth": _present,
-		"/extAuth/failOpen": _value,
+		"/extAuth/failOpen": _in("/extAuth", false, _value),
 		"/extAuth/http/path": _value,
 		"/authorization": _present,
 		"/authorization/defaultAction": _value,
-		"/authorization/rules": {"form": "Items", "fields": ["name", "action"]},
+		"/authorization/rules": _in("/authorization", [], {"form": "Items", "fields": ["name", "action"]}),
 		"/basicAuth": _present,
 		"/apiKeyAuth": _present,
 		"/oidc": _present,
@@ -132,6 +138,7 @@ facts contains {
 	"covers": keys.object_of(node),
 	"hosts": [host | some domain in object.get(resource.config, "domains", []); host := lower(trim_suffix(domain, ":*"))],
 	"refers": [_manager_key(resource.routeConfig)],
+	"unknown": envoy.unknown("virtual host", resource.config),
 } if {
 	some resource in input.resources
 	resource.type == "virtualHost"
@@ -143,6 +150,7 @@ facts contains {
 	"proxy": resource.proxy,
 	"key": _routes_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
+	"unknown": envoy.unknown("configuration of routes", resource.config),
 } if {
 	some resource in input.resources
 	resource.type == "routes"
@@ -158,7 +166,8 @@ facts contains {
 	"within": [_vhost_key(resource), _routes_key(resource.routeConfig)],
 	"needs": [_manager_key(resource.routeConfig)],
 	"match": envoy.match(object.get(route, "match", {})),
-	"late": object.get(resource, "late", false),
+	"order": resource.order,
+	"unknown": array.concat(envoy.unknown_of_route(route), _answering(route, node)),
 	"refers": array.flatten([
 		_clusters(route),
 		[_filter_key(resource.routeConfig, name) | some name in filters.names],
@@ -193,7 +202,7 @@ _of_filters(configs) := {
 		_eep: object.union(_present_parts(filters, _eep), {"/lua": _of_lua(filters)}),
 	},
 } if {
-	active := {name: config | some name, config in configs; not config.disabled}
+	active := {name: config | some name, written in configs; config := envoy.active_config(written); _acts(_type(name), config)}
 	filters := _by_type(active)
 }
 
@@ -208,7 +217,19 @@ _clusters(route) := ["clusters of high priority"] if {
 	route.route.priority == "HIGH"
 } else := [_cluster_key(route.route.cluster)] if {
 	route.route.cluster
-} else := [_cluster_key(one.name) | some one in route.route.weightedClusters.clusters]
+} else := [_cluster_key(object.get(one, "name", "")) | some one in route.route.weightedClusters.clusters]
+
+# A proxy answers requests itself instead of a backend, such as after a policy that it cannot use, if the rule does not say so.
+_answering(route, node) := ["the proxy answers the requests of this rule itself"] if {
+	not route.route
+	filters := {filter.type |
+		parts := keys.parse(node)
+		some position, name in hierarchy.section_names(parts.object)
+		name == parts.section
+		some filter in lookup.get(parts.object).spec.rules[position].filters
+	}
+	count(filters & {"RequestRedirect", "ExtensionRef"}) == 0
+} else := []
 
 # The code is in the listener's filters; a route that has its own replaces it.
 _of_lua(filters) := [{"type": "Route"} | some one in filters.lua; count(object.keys(one.config) - {"@type", "config"}) > 0]
@@ -220,6 +241,44 @@ _by_type(active) := {type: [{"name": name, "config": config} | some name, config
 }
 
 _type(name) := split(trim_prefix(name, "envoy.filters.http."), "/")[0]
+
+# The names of the messages that configure filters, in a listener and in a route; `FilterConfig` may be empty.
+_messages := {
+	"cors": ["Cors", "CorsPolicy"],
+	"jwt_authn": ["JwtAuthentication", "PerRouteConfig"],
+	"ext_authz": ["ExtAuthz", "ExtAuthzPerRoute"],
+	"rbac": ["RBAC", "RBACPerRoute"],
+	"basic_auth": ["BasicAuth", "BasicAuthPerRoute"],
+	"api_key_auth": ["ApiKeyAuth", "ApiKeyAuthPerRoute"],
+	"oauth2": ["OAuth2", "OAuth2"],
+	"local_ratelimit": ["LocalRateLimit", "LocalRateLimit"],
+	"ratelimit": ["RateLimit", "RateLimitPerRoute"],
+	"fault": ["HTTPFault", "HTTPFault"],
+	"buffer": ["Buffer", "BufferPerRoute"],
+	"lua": ["Lua", "LuaPerRoute"],
+	"ext_proc": ["ExternalProcessor", "ExtProcPerRoute"],
+	"wasm": ["Wasm", "Wasm"],
+}
+
+# The filters that a route can enable without a configuration of its own.
+_enabled_alone := {"ext_authz", "basic_auth", "api_key_auth", "oauth2", "ratelimit", "lua", "ext_proc", "wasm"}
+
+# A filter acts if its configuration is its own. One without rules or faults turns it off.
+_acts(type, config) if {
+	envoy.is_of_type(config, _messages[type][1])
+	not _is_idle(type, config)
+}
+
+_acts(type, {}) if type in _enabled_alone
+
+_acts(type, _) if not _messages[type]
+
+_is_idle("rbac", config) if not config.rbac
+
+_is_idle("fault", config) if {
+	not config.abort
+	not config.delay
+}
 
 # Parts of policies, and the types of the filters that do them, without which they have no effect.
 _parts := {
@@ -269,15 +328,22 @@ _of_route(route) := {
 	"/timeout/http/streamIdleTimeout": object.get(route.route, "idleTimeout", null),
 	"/timeout/http/maxStreamDuration": object.get(route.route, ["maxStreamDuration", "maxStreamDuration"], null),
 	"/httpUpgrade": [{"type": one.upgradeType} | some one in route.route.upgradeConfigs; not one.enabled == false],
-	"/retry/numRetries": object.get(policy, "numRetries", null),
+	"/retry/numRetries": _number_of_retries(policy),
 	"/retry/perRetry/timeout": object.get(policy, "perTryTimeout", null),
 	"/retry/perRetry/backOff/baseInterval": object.get(policy, ["retryBackOff", "baseInterval"], null),
 	"/retry/perRetry/backOff/maxInterval": object.get(policy, ["retryBackOff", "maxInterval"], null),
-	"/retry/retryOn/triggers": [trigger | some trigger in split(object.get(policy, "retryOn", ""), ","); trigger != ""],
-	"/retry/retryOn/httpStatusCodes": object.get(policy, "retriableStatusCodes", []),
+	"/retry/retryOn/triggers": _triggers(policy),
+	"/retry/retryOn/httpStatusCodes": [code | "retriable-status-codes" in _triggers(policy); some code in policy.retriableStatusCodes],
 } if {
 	policy := object.get(route.route, "retryPolicy", {})
 } else := {}
+
+_triggers(policy) := [trigger | some trigger in split(object.get(policy, "retryOn", ""), ","); trigger != ""]
+
+# Without a trigger, no request is retried.
+_number_of_retries(policy) := policy.numRetries if {
+	_triggers(policy) != []
+} else := null
 
 _of_limits(filters) := {"/rateLimit/type": type} if {
 	[type] := [type | some name, type in {"local_ratelimit": "Local", "ratelimit": "Global"}; filters[name]]
@@ -286,28 +352,31 @@ _of_limits(filters) := {"/rateLimit/type": type} if {
 # Limits that a proxy counts itself. A limit that is not enforced for all requests is none.
 _of_local_limit(filters) := {"/rateLimit/local/rules": null} if {
 	not filters.local_ratelimit
-} else := {"/rateLimit/local/rules": [{"limit": limit} | some bucket in _buckets(config); limit := _limit(bucket)]} if {
+} else := {"/rateLimit/local/rules": array.concat(
+	[{"limit": limit} | some bucket in _buckets([config]); limit := _limit(bucket)],
+	[{"limit": limit, "clientSelectors": null} | some bucket in _buckets(config.descriptors); limit := _limit(bucket)],
+)} if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.local_ratelimit]
 	object.keys(config) - _limiting == set()
 	every part in ["filterEnabled", "filterEnforced"] {
 		envoy.is_always(config[part])
 	}
-	every bucket in _buckets(config) {
+	every bucket in _buckets(array.concat([config], object.get(config, "descriptors", []))) {
 		_limit(bucket)
 	}
 } else := {"/rateLimit/local/rules": null}
 
 # The settings of the filter with which its buckets are those of a route in one proxy.
 _limiting := {
-	"@type", "statPrefix", "status", "tokenBucket", "filterEnabled", "filterEnforced", "descriptors", "rateLimits",
+	"@type", "statPrefix", "tokenBucket", "filterEnabled", "filterEnforced", "descriptors", "rateLimits",
 	"enableXRatelimitHeaders", "alwaysConsumeDefaultTokenBucket", "maxDynamicDescriptors", "responseHeadersToAdd",
 	"rateLimitedAsResourceExhausted", "stage", "vhRateLimits",
 }
 
-# Without a limit for all requests, the filter has a bucket that no request empties.
-_buckets(config) := [bucket |
-	some bucket in array.concat([config.tokenBucket | config.tokenBucket], [one.tokenBucket | some one in config.descriptors])
-	bucket.maxTokens < 4294967295
+# Without a limit for all requests, the filter has a bucket that no request empties. Those of descriptors are for clients.
+_buckets(configs) := [one.tokenBucket |
+	some one in configs
+	one.tokenBucket.maxTokens < 4294967295
 ]
 
 _limit(bucket) := {"requests": bucket.maxTokens, "unit": _units[bucket.fillInterval]} if {
@@ -325,9 +394,13 @@ _of_cors(filters) := {
 	"/cors/allowCredentials": object.get(config, "allowCredentials", false),
 } if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.cors]
-	not config.filterEnabled
-	not config.shadowEnabled
+	object.keys(config) - _of_cors_policy == set()
 } else := {}
+
+_of_cors_policy := {
+	"@type", "allowOriginStringMatch", "allowMethods", "allowHeaders", "exposeHeaders", "maxAge", "allowCredentials",
+	"forwardNotMatchingPreflights",
+}
 
 _texts(config, field) := [trim_space(text) | some text in split(object.get(config, field, ""), ","); trim_space(text) != ""]
 
@@ -350,6 +423,7 @@ _of_authorization(filters) := {
 	],
 } if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.rbac]
+	object.keys(config.rbac) == {"matcher"}
 } else := {}
 
 # An action without a field is ALLOW, the first of its values.
@@ -369,8 +443,15 @@ facts contains {
 	resource.type == "listener"
 	some [place, _, manager] in envoy.managers(resource.config)
 	some filter in manager.httpFilters
-	filter.typedConfig
+	_is_itself(filter)
 	_listener(_routes_of(manager))
+}
+
+_is_itself(filter) if envoy.is_of_type(filter.typedConfig, _messages[_type(filter.name)][0])
+
+_is_itself(filter) if {
+	not _messages[_type(filter.name)]
+	filter.typedConfig
 }
 
 _of_filter(manager, filter) := {_sp: {
@@ -378,13 +459,22 @@ _of_filter(manager, filter) := {_sp: {
 	"/extAuth/http/path": object.get(filter.typedConfig, ["httpService", "pathPrefix"], null),
 }} if {
 	_type(filter.name) == "ext_authz"
-	not filter.typedConfig.filterEnabled # the fraction of requests that it is for
-	not filter.typedConfig.filterEnabledMetadata
+	object.keys(filter.typedConfig) - _of_ext_authz == set()
+	object.keys(object.get(filter.typedConfig, "httpService", {})) - _of_http_service == set()
 } else := {_eep: {"/lua": [{"type": "Inline", "inline": code}]}} if {
 	_type(filter.name) == "lua"
 	code := filter.typedConfig.defaultSourceCode.inlineString
 	_is_in_order(manager, filter.name)
 } else := {}
+
+# The settings of the filter with which it asks for each request.
+_of_ext_authz := {
+	"@type", "grpcService", "httpService", "failureModeAllow", "failureModeAllowHeaderAdd", "withRequestBody", "clearRouteCache",
+	"statusOnError", "metadataContextNamespaces", "typedMetadataContextNamespaces", "transportApiVersion", "statPrefix",
+	"includePeerCertificate", "allowedHeaders", "disallowedHeaders", "includeTlsSession", "encodeRawHeaders", "maxDeniedResponseBodyBytes",
+}
+
+_of_http_service := {"serverUri", "pathPrefix", "authorizationRequest", "authorizationResponse", "retryPolicy"}
 
 # The code of one policy runs in the order of its places, the last part of a filter's name.
 _is_in_order(manager, name) if {
@@ -403,7 +493,8 @@ facts contains {
 	"name": resource.config.name,
 	"place": place,
 	"updated": object.get(resource, "updated", ""),
-	"values": {_ctp: object.union_n([_of_manager(manager), _of_listener(listener, chain), _of_tls(chain)])},
+	"values": {_ctp: object.remove(object.union_n([_of_manager(manager), _of_listener(listener, chain), _of_tls(chain)]), _not_of(manager))},
+	"unknown": array.concat(envoy.unknown_of_manager(listener, chain, manager), _unknown_of_chain(listener, chain, _routes_of(manager))),
 } if {
 	some resource in input.resources
 	resource.type == "listener"
@@ -425,6 +516,35 @@ facts contains {
 	node := _listener(_routes_of(manager))
 }
 
+# A chain for TLS has the hostname of its listener; the only chain of a listener without TLS has none.
+_unknown_of_chain(listener, chain, routes) := array.flatten([
+	[sprintf("the rules do not know what the filter %s does", [filter.name]) |
+		some filter in chain.filters
+		not envoy.is_manager(filter)
+		not envoy.is_of_type(filter.typedConfig, "ConnectionLimit")
+	],
+	["its filter chain is for other connections than the listener" |
+		some one in hierarchy.listeners(keys.object_of(_listener(routes)))
+		one.name == keys.parse(_listener(routes)).section
+		not _takes_connections(listener, object.get(chain, "filterChainMatch", {}), one)
+	],
+])
+
+_takes_connections(_, match, one) if {
+	one.protocol in {"HTTPS", "TLS"}
+	match == {name: [host] | name := "serverNames"; host := object.get(one, "hostname", ""); host != ""}
+}
+
+_takes_connections(listener, {}, one) if {
+	not one.protocol in {"HTTPS", "TLS"}
+	count(envoy.chains(listener)) == 1
+}
+
+# Listeners for HTTP/3 have a protocol and buffers of their own, which no policy sets.
+_not_of(manager) := ["/tls/alpnProtocols", "/connection/bufferLimit"] if {
+	manager.codecType == "HTTP3"
+} else := []
+
 _of_manager(manager) := {
 	"/timeout/http/requestReceivedTimeout": object.get(manager, "requestTimeout", null),
 	"/timeout/http/idleTimeout": object.get(manager, ["commonHttpProtocolOptions", "idleTimeout"], null),
@@ -436,7 +556,8 @@ _of_listener(listener, chain) := {
 	"/connection/bufferLimit": object.get(listener, "perConnectionBufferLimitBytes", null),
 	"/connection/connectionLimit/value": _or_null({to_number(filter.typedConfig.maxConnections) |
 		some filter in chain.filters
-		endswith(filter.typedConfig["@type"], ".ConnectionLimit")
+		envoy.is_of_type(filter.typedConfig, "ConnectionLimit")
+		envoy.unknown("connection limit", filter.typedConfig) == []
 	}),
 }
 
@@ -462,6 +583,7 @@ facts contains {
 	"key": _cluster_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
 	"values": {_btp: _of_cluster(resource.config)},
+	"unknown": [text | some one in object.get(resource.config, ["circuitBreakers", "thresholds"], []); some text in envoy.unknown("thresholds", one)],
 } if {
 	some resource in input.resources
 	resource.type == "cluster"
@@ -490,7 +612,7 @@ facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
 	"key": _requirement_key(_routes_of(manager), name),
-	"values": {_sp: {"/jwt/providers": [_provider(filter.typedConfig.providers[provider]) | some provider in _providers(requirement)]}},
+	"values": {_sp: _of_requirement(requirement, filter.typedConfig)},
 } if {
 	some resource in input.resources
 	resource.type == "listener"
@@ -500,13 +622,27 @@ facts contains {
 	_listener(_routes_of(manager))
 }
 
-_providers(requirement) := {requirement.providerName} if {
-	requirement.providerName
-} else := {one.providerName | some one in requirement.requiresAny.requirements; one.providerName}
+# Any of the providers, or no token if that is optional.
+_of_requirement(requirement, config) := {
+	"/jwt/providers": [_provider(config.providers[one.providerName]) | some one in wanted; one.providerName],
+	"/jwt/optional": {"allowMissing": {}} in wanted,
+} if {
+	wanted := _any_of(requirement)
+	every one in wanted {
+		_is_provider(one)
+	}
+} else := {}
+
+_any_of(requirement) := requirement.requiresAny.requirements if {
+	object.keys(requirement) == {"requiresAny"}
+} else := [requirement]
+
+_is_provider(one) if object.keys(one) == {"providerName"}
+
+_is_provider({"allowMissing": {}})
 
 # Envoy Gateway names a provider with a hash, and the metadata for its claims as the policy does.
-_provider(config) := {
-	"name": object.get(config, "payloadInMetadata", null),
-	"issuer": object.get(config, "issuer", null),
-	"audiences": object.get(config, "audiences", null),
+_provider(config) := {field: config[name] |
+	some field, name in {"name": "payloadInMetadata", "issuer": "issuer", "audiences": "audiences"}
+	config[name]
 }

@@ -32,7 +32,7 @@ _named_route(fields) := object.union(
 		{"name": "httproute/shop/cart/rule/0/match/0/all", "metadata": _own({"resources": [_rule]})},
 		fields,
 	)),
-	{"routeConfig": _routes, "virtualHost": _host},
+	{"routeConfig": _routes, "virtualHost": _host, "order": [_routes, _host, 0]},
 )
 
 # The only fact of a route with these fields.
@@ -40,7 +40,12 @@ _route_fact(fields) := fact if {
 	[fact] := [one | some one in _facts([_named_route(fields)])]
 }
 
-_filter_values(kind, name, config) := _route_fact({"typedPerFilterConfig": {name: config}}).values[kind]
+_filter_values(kind, name, config) := _route_fact({"typedPerFilterConfig": {name: _typed(name, config)}}).values[kind]
+
+# A configuration of a filter for a route, of the type that Envoy Gateway gives it.
+_typed(name, config) := object.union({"@type": sprintf("type.googleapis.com/envoy.extensions.filters.http.v3.%s", [type])}, config) if {
+	type := {"cors": "CorsPolicy", "local_ratelimit": "LocalRateLimit", "ratelimit": "RateLimitPerRoute", "rbac": "RBACPerRoute", "jwt_authn": "PerRouteConfig", "fault": "HTTPFault"}[trim_prefix(name, "envoy.filters.http.")]
+}
 
 test_virtual_host_is_a_target_that_refers_to_the_manager_of_its_routes if {
 	metadata := _own({"resources": [{"kind": "Gateway", "namespace": "infra", "name": "public", "sectionName": "http"}]})
@@ -54,6 +59,7 @@ test_virtual_host_is_a_target_that_refers_to_the_manager_of_its_routes if {
 		"covers": "gateway.networking.k8s.io/Gateway/infra/public",
 		"hosts": ["shop.example.com", "*"],
 		"refers": ["connection manager infra/public/http"],
+		"unknown": [],
 	}}
 }
 
@@ -63,6 +69,7 @@ test_routes_of_a_listener_say_when_the_proxy_received_them if {
 		"proxy": "edge",
 		"key": "routes infra/public/http",
 		"updated": _received,
+		"unknown": [],
 	}}
 	_facts([_part("routes", {"name": "http.80"})]) == set()
 }
@@ -124,7 +131,7 @@ test_route_refers_to_each_cluster_of_a_split if {
 
 test_rule_without_a_name_is_named_by_its_place if {
 	metadata := _own({"resources": [object.remove(_rule, ["sectionName"])]})
-	routes := [object.union(_part("route", {"name": name, "metadata": metadata}), {"routeConfig": _routes, "virtualHost": _host}) |
+	routes := [object.union(_part("route", {"name": name, "metadata": metadata}), {"routeConfig": _routes, "virtualHost": _host, "order": [_routes, _host, 0]}) |
 		some name in ["httproute/shop/cart/rule/1/match/0/all", "of-another-form"]
 	]
 	{fact.name: fact.target | some fact in _facts(routes)} == {
@@ -157,8 +164,8 @@ test_route_names_its_policies_in_its_metadata_and_its_filters if {
 test_route_requires_the_filters_of_its_listener if {
 	fact := _route_fact({"typedPerFilterConfig": {
 		"envoy.filters.http.ext_authz/securitypolicy/shop/checks": {},
-		"envoy.filters.http.jwt_authn": {"requirementName": "users"},
-		"envoy.filters.http.fault": {},
+		"envoy.filters.http.jwt_authn": _typed("jwt_authn", {"requirementName": "users"}),
+		"envoy.filters.http.fault": _typed("fault", {"abort": {}}),
 		"envoy.filters.http.oauth2/securitypolicy/shop/former": {"disabled": true},
 	}})
 	{[part, needed] | some parts in fact.requires; some part, keys in parts; some needed in keys} == {
@@ -199,7 +206,7 @@ test_limits_are_those_of_all_buckets_that_a_request_can_empty if {
 		"/rateLimit/global": null,
 		"/rateLimit/local/rules": [
 			{"limit": {"requests": 5, "unit": "Minute"}},
-			{"limit": {"requests": 1, "unit": "Second"}},
+			{"limit": {"requests": 1, "unit": "Second"}, "clientSelectors": null},
 		],
 	}
 }
@@ -223,7 +230,7 @@ test_global_limit_is_only_known_to_be_there if {
 	values["/rateLimit/type"] == "Global"
 	values["/rateLimit/global"] == true
 	values["/rateLimit/local/rules"] == null
-	both := _route_fact({"typedPerFilterConfig": {"envoy.filters.http.ratelimit": {}, "envoy.filters.http.local_ratelimit": {}}})
+	both := _route_fact({"typedPerFilterConfig": {name: _typed(name, {}) | some name in ["envoy.filters.http.ratelimit", "envoy.filters.http.local_ratelimit"]}})
 	not "/rateLimit/type" in object.keys(both.values[_btp])
 }
 
@@ -296,10 +303,14 @@ _values_of_filters(filters) := {fact.key: fact.values |
 test_filters_of_a_listener_state_their_settings if {
 	_values_of_filters([
 		{"name": "envoy.filters.http.ext_authz/securitypolicy/shop/checks", "typedConfig": {
+			"@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz",
 			"failureModeAllow": true,
 			"httpService": {"pathPrefix": "/check"},
 		}},
-		{"name": "envoy.filters.http.lua/envoyextensionpolicy/shop/script/lua/0", "typedConfig": {"defaultSourceCode": {"inlineString": "return"}}},
+		{"name": "envoy.filters.http.lua/envoyextensionpolicy/shop/script/lua/0", "typedConfig": {
+			"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+			"defaultSourceCode": {"inlineString": "return"},
+		}},
 		{"name": "envoy.filters.http.router", "typedConfig": {}},
 	]) == {
 		"filter infra/public/http envoy.filters.http.ext_authz/securitypolicy/shop/checks": {_sp: {
@@ -323,6 +334,7 @@ test_requirement_states_its_providers_of_tokens if {
 		"requirementMap": {
 			"one": {"providerName": "h1"},
 			"any": {"requiresAny": {"requirements": [{"providerName": "h2"}, {"allowMissing": {}}]}},
+			"failed": {"requiresAny": {"requirements": [{"providerName": "h2"}, {"allowMissingOrFailed": {}}]}},
 		},
 	}
 	found := {fact.key: fact.values |
@@ -330,12 +342,16 @@ test_requirement_states_its_providers_of_tokens if {
 		startswith(fact.key, "requirement ")
 	}
 	found == {
-		"requirement infra/public/http one": {_sp: {"/jwt/providers": [{
-			"name": "idp",
-			"issuer": "https://idp.example.com",
-			"audiences": ["shop"],
-		}]}},
-		"requirement infra/public/http any": {_sp: {"/jwt/providers": [{"name": "partners", "issuer": null, "audiences": null}]}},
+		"requirement infra/public/http one": {_sp: {
+			"/jwt/providers": [{
+				"name": "idp",
+				"issuer": "https://idp.example.com",
+				"audiences": ["shop"],
+			}],
+			"/jwt/optional": false,
+		}},
+		"requirement infra/public/http any": {_sp: {"/jwt/providers": [{"name": "partners"}], "/jwt/optional": true}},
+		"requirement infra/public/http failed": {_sp: {}},
 	}
 }
 
@@ -441,4 +457,32 @@ test_cluster_states_its_connections if {
 
 test_clusters_of_others_are_left_out if {
 	_facts([_part("cluster", {"name": "admin", "connectTimeout": "3s"})]) == set()
+}
+
+test_retries_without_a_trigger_are_none if {
+	values := _route_fact({"route": {"cluster": "one", "retryPolicy": {"numRetries": 2, "retriableStatusCodes": [502]}}}).values[_btp]
+	values["/retry/numRetries"] == null
+	values["/retry/retryOn/httpStatusCodes"] == []
+}
+
+test_settings_that_change_retries_are_unknown if {
+	policy := {"retryOn": "5xx", "numRetries": 2, "retriableRequestHeaders": [{"name": "x-retry", "presentMatch": true}]}
+	_route_fact({"route": {"cluster": "one", "retryPolicy": policy}}).unknown == ["the rules do not know retriableRequestHeaders of the retry policy"]
+}
+
+test_thresholds_that_follow_the_number_of_requests_are_unknown if {
+	cluster := _part("cluster", {"name": "one", "metadata": _own({}), "circuitBreakers": {"thresholds": [{"maxRetries": 3, "retryBudget": {}}]}})
+	[fact.unknown | some fact in _facts([cluster])] == [["the rules do not know retryBudget of the thresholds"]]
+}
+
+test_limit_of_connections_that_runtime_settings_turn_off_is_not_read if {
+	limit := {"typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit", "maxConnections": "10", "runtimeEnabled": {"defaultValue": false}}}
+	[values] := _client_values({"name": _routes, "defaultFilterChain": {"filters": [limit, _manager({})]}})
+	values["/connection/connectionLimit/value"] == null
+}
+
+test_authorization_with_other_rules_beside_is_not_read if {
+	config := {"rbac": {"matcher": {"onNoMatch": {"action": {"typedConfig": {"action": "DENY"}}}}, "rules": {}}}
+	not "/authorization/defaultAction" in object.keys(_filter_values(_sp, "envoy.filters.http.rbac", config))
+	_filter_values(_sp, "envoy.filters.http.rbac", {})["/authorization"] == null
 }

@@ -41,6 +41,8 @@ _managers := "connection managers"
 
 _node := "node"
 
+_overrides := "filters of routes"
+
 _chain_key(service) := sprintf("filter chains of %s", [service])
 
 # The Gateway of a proxy that Istio deployed for it, and its class.
@@ -50,7 +52,7 @@ facts contains {
 	"target": place,
 	"via": place,
 	"covers": place,
-	"refers": [_managers, _node],
+	"refers": [_managers, _node, _overrides],
 } if {
 	some resource in input.resources
 	some place in _places(resource)
@@ -92,7 +94,7 @@ facts contains object.union(_of_chain(chain), {
 	not _is_tunnel(resource.config)
 	some place, chain in envoy.chains(resource.config)
 	not _is_of_service(chain)
-	count(_filters(chain)) > 0
+	_has_manager(chain)
 }
 
 # Those of a waypoint, one for each port of a Service.
@@ -126,7 +128,7 @@ facts contains {
 	"target": service,
 	"via": service,
 	"covers": service,
-	"refers": [_chain_key(service), _node],
+	"refers": [_chain_key(service), _node, _overrides],
 } if {
 	some resource in input.resources
 	some [_, _, service] in _service_chains(resource)
@@ -141,14 +143,53 @@ _service_chains(resource) := [[place, chain, keys.format("core", "Service", part
 	resource.type == "listener"
 	resource.config.name == "main_internal"
 	some place, chain in envoy.chains(resource.config)
-	count(_filters(chain)) > 0
+	_has_manager(chain)
 	[parts] := regex.find_all_string_submatch_n(`^inbound-vip\|[^|]*\|[^|]*\|([^.|]+)\.([^.|]+)\.svc\.`, chain.name, 1)
 ]
 
 # The filters that decide on requests. Chains for connections have rules without the fields of HTTP, which prove nothing.
+_has_manager(chain) if {
+	some one in chain.filters
+	envoy.is_manager(one)
+}
+
 _filters(chain) := [filter | some one in chain.filters; envoy.is_manager(one); some filter in one.typedConfig.httpFilters]
 
+# Parts of routes that have filters of their own: Istio gives them none for authorization or tokens.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _overrides,
+	"unknown": unknown,
+} if {
+	some resource in input.resources
+	unknown := _unknown_overrides(resource)
+}
+
+_unknown_overrides(resource) := [] if {
+	_gateway_of(resource)
+} else := unknown if {
+	resource.type in {"routes", "virtualHost", "route"}
+	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
+		some configs in _own_filters(resource)
+		some name, config in configs
+		_changes_policies(config)
+	]
+	count(unknown) > 0
+}
+
+_own_filters(resource) := array.concat(
+	[configs | configs := resource.config.typedPerFilterConfig],
+	[configs | configs := resource.config.route.weightedClusters.clusters[_].typedPerFilterConfig],
+)
+
+_changes_policies(config) if {
+	some name in ["RBACPerRoute", "PerRouteConfig", "FilterConfig"]
+	envoy.is_of_type(config, name)
+}
+
 _of_chain(chain) := {
+	"unknown": _unknown_of_chain(chain),
 	"names": {_authorization: [policy | some policy, _ in policies]},
 	"values": object.union({_authentication: {"/jwtRules": _jwt_rules(filters)}}, {policy: _of_policy(rules) | some policy, rules in policies}),
 } if {
@@ -158,6 +199,30 @@ _of_chain(chain) := {
 		some one in rules
 		policy := one.policy
 	}
+}
+
+# What changes the requests to which a chain's policies apply, or lets requests pass beside them.
+_unknown_of_chain(chain) := array.flatten([
+	[text |
+		some one in chain.filters
+		envoy.is_manager(one)
+		some text in envoy.unknown_of_manager({}, {}, one.typedConfig)
+	],
+	[sprintf("the rules do not know %s of the filter for authorization", [name]) |
+		some filter in _filters(chain)
+		envoy.is_of_type(filter.typedConfig, "RBAC")
+		some name in (object.keys(filter.typedConfig) - _of_rbac)
+	],
+	[sprintf("the rules do not know the policy %s", [name]) |
+		some filter in _filters(chain)
+		envoy.is_of_type(filter.typedConfig, "RBAC")
+		some name, _ in filter.typedConfig.rules.policies
+		not startswith(name, "ns[")
+	],
+])
+
+_of_rbac := {
+	"@type", "rules", "shadowRules", "rulesStatPrefix", "shadowRulesStatPrefix", "trackPerRuleStats",
 }
 
 # The rules of filters for authorization: `{policy, place, action, config}`. Rules in shadow are of policies that are tried,
@@ -219,10 +284,12 @@ _operation(rules) := object.union_n(fields) if {
 }
 
 _operation_field(rule) := {name: values} if {
+	object.keys(rule) == {"orRules"}
 	[name, values] := _values_of(rule.orRules.rules)
 }
 
 _operation_field(rule) := {sprintf("not%s%s", [upper(substring(name, 0, 1)), substring(name, 1, -1)]): values} if {
+	object.keys(rule) == {"notRule"}
 	[name, values] := _values_of(rule.notRule.orRules.rules)
 }
 
@@ -232,26 +299,38 @@ _values_of(rules) := [name, [value[1] | some value in values]] if {
 	[name] := [name | some name in {value[0] | some value in values}]
 }
 
-_operation_value(rule) := ["methods", _pattern(rule.header)] if rule.header.name == ":method"
+_operation_value(rule) := [_headers[rule.header.name], value] if {
+	object.keys(rule) == {"header"}
+	value := _pattern(rule.header)
+}
 
-_operation_value(rule) := ["hosts", _pattern(rule.header)] if rule.header.name == ":authority"
+_operation_value(rule) := ["paths", _text(rule.urlPath.path)] if object.keys(rule) == {"urlPath"}
 
-_operation_value(rule) := ["paths", _text(rule.urlPath.path)]
+_operation_value(rule) := ["ports", sprintf("%d", [rule.destinationPort])] if object.keys(rule) == {"destinationPort"}
 
-_operation_value(rule) := ["ports", sprintf("%d", [rule.destinationPort])]
+_headers := {":method": "methods", ":authority": "hosts"}
 
-_pattern(header) := _text(header.stringMatch) if object.keys(header) == {"name", "stringMatch"}
+# Case is ignored in hostnames only (RFC 9110, section 4.2.3).
+_pattern(header) := _text(header.stringMatch) if {
+	object.keys(header) == {"name", "stringMatch"}
+	header.name != ":authority"
+}
+
+_pattern(header) := _text(object.remove(header.stringMatch, ["ignoreCase"])) if {
+	object.keys(header) == {"name", "stringMatch"}
+	header.name == ":authority"
+}
 
 _pattern(header) := "*" if {
 	object.keys(header) == {"name", "presentMatch"}
 	header.presentMatch
 }
 
-_text(match) := match.exact
+_text(match) := sprintf(_forms[name], [match[name]]) if {
+	[name] := [name | some name, _ in match]
+}
 
-_text(match) := sprintf("%s*", [match.prefix])
-
-_text(match) := sprintf("*%s", [match.suffix])
+_forms := {"exact": "%s", "prefix": "%s*", "suffix": "*%s"}
 
 _source([{"any": true}]) := {}
 
@@ -269,9 +348,12 @@ _namespace(id) := found[1] if {
 	[found] := regex.find_all_string_submatch_n(`^\.\*/ns/([a-z0-9-]+)/\.\*$`, _principal(id).safeRegex.regex, 1)
 }
 
-_principal(id) := id.authenticated.principalName
+_principal(id) := id.authenticated.principalName if object.keys(id) == {"authenticated"}
 
-_principal(id) := id.filterState.stringMatch if id.filterState.key == "io.istio.peer_principal"
+_principal(id) := id.filterState.stringMatch if {
+	object.keys(id) == {"filterState"}
+	id.filterState.key == "io.istio.peer_principal"
+}
 
 # The rules for JWTs of all policies. A filter that does not ask for each of its providers has none.
 _jwt_rules(filters) := [_jwt_rule(provider) |

@@ -46,15 +46,16 @@ _values_of(config) := _chain_fact([_rbac({"rules": {"policies": {"ns[shop]-polic
 
 test_labels_of_the_node_name_the_gateway_and_its_class if {
 	_facts([_bootstrap]) == {
-		{"vendor": "Istio", "proxy": "edge", "target": _public, "via": _public, "covers": _public, "refers": ["connection managers", "node"]},
+		{"vendor": "Istio", "proxy": "edge", "target": _public, "via": _public, "covers": _public, "refers": ["connection managers", "node", "filters of routes"]},
 		{
 			"vendor": "Istio",
 			"proxy": "edge",
 			"target": "gateway.networking.k8s.io/GatewayClass/-/istio",
 			"via": "gateway.networking.k8s.io/GatewayClass/-/istio",
 			"covers": "gateway.networking.k8s.io/GatewayClass/-/istio",
-			"refers": ["connection managers", "node"],
+			"refers": ["connection managers", "node", "filters of routes"],
 		},
+		{"vendor": "Istio", "proxy": "edge", "key": "filters of routes", "unknown": []},
 		{"vendor": "Istio", "proxy": "edge", "key": "node", "beside": [_public, "gateway.networking.k8s.io/GatewayClass/-/istio"]},
 	}
 }
@@ -161,6 +162,46 @@ test_chains_of_a_waypoint_are_of_services if {
 	])
 	cart := "core/Service/shop/cart"
 	{[fact.key, fact.place] | some fact in facts; fact.key} == {["connection managers", 0], ["connection managers", 1], [sprintf("filter chains of %s", [cart]), 0]}
-	{fact.target: fact.refers | some fact in facts; fact.target} == {cart: [sprintf("filter chains of %s", [cart]), "node"]}
+	{fact.target: fact.refers | some fact in facts; fact.target} == {cart: [sprintf("filter chains of %s", [cart]), "node", "filters of routes"]}
 	{service | some fact in facts; some service in fact.beside} == {cart}
+}
+
+# What the rules do not know of a chain with these filters.
+_unknown_of(filters) := _chain_fact(filters).unknown
+
+test_policies_of_other_names_and_settings_of_filters_are_unknown if {
+	own := {"ns[shop]-policy[one]-rule[0]": _any}
+	_unknown_of([_rbac({"rules": {"policies": own}})]) == []
+	_unknown_of([_rbac({"rules": {"policies": object.union(own, {"everyone": _any})}})]) == ["the rules do not know the policy everyone"]
+	_unknown_of([_rbac({"rules": {"policies": own}, "matcher": {}})]) == ["the rules do not know matcher of the filter for authorization"]
+}
+
+test_settings_of_a_manager_that_skip_its_filters_are_unknown if {
+	manager := {
+		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		"upgradeConfigs": [{"upgradeType": "websocket", "filters": []}],
+	}
+	listener := _part("listener", {"name": "0.0.0.0_80", "filterChains": [{"filters": [{"typedConfig": manager}]}]})
+	{fact.unknown | some fact in _facts([listener])} == {["the rules do not know filters of the upgrade"]}
+}
+
+test_filters_of_routes_that_change_policies_are_unknown if {
+	config := {"typedPerFilterConfig": {
+		"envoy.filters.http.rbac": {"@type": "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute"},
+		"envoy.filters.http.cors": {"@type": "type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy"},
+	}}
+	unknown := ["the rules do not know the filter envoy.filters.http.rbac of a route"]
+	every resource in [_part("route", config), _part("virtualHost", config), _part("route", {"route": {"weightedClusters": {"clusters": [config]}}})] {
+		{[fact.key, fact.unknown] | some fact in _facts([resource])} == {["filters of routes", unknown]}
+	}
+	_facts([_part("route", {})]) == set()
+}
+
+test_texts_are_compared_with_their_case if {
+	path := [{"orRules": {"rules": [{"urlPath": {"path": {"exact": "/cart", "ignoreCase": true}}}]}}]
+	method := [{"orRules": {"rules": [{"header": {"name": ":method", "stringMatch": {"exact": "get", "ignoreCase": true}}}]}}]
+	two := [{"orRules": {"rules": [{"urlPath": {"path": {"exact": "/cart", "prefix": "/"}}}]}}]
+	every rules in [path, method, two] {
+		object.keys(_values_of(_to(rules))) == {"/action"}
+	}
 }

@@ -13,12 +13,22 @@ _shown := 3 # of the matches that a message names
 # description: |
 #   The rows about rules, whose facts have a `match`: what a proxy serves at a listener, compared with the route. They are not
 #   about a policy.
-rule_rows := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
-	some node in input.targets
+rule_rows := [row | some node in input.targets; some row in _rule_rows_of(node)]
+
+_rule_rows_of(node) := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
 	rule := _rule_of(node)
 	some [proxy, via] in {[one.proxy, one.via] | some one in input.found[node]; "match" in object.keys(one); one.via != ""}
 	entries := [one | some one in input.found[node]; one.proxy == proxy; one.via == via]
 	row := _rule_row(entries, rule, _hosts(node, via))
+]
+
+# METADATA
+# description: Why the requests of a rule on a path may not be those at which the proxy has its policies, as texts.
+rule_doubts(node, proxy, path) := [row.message |
+	some row in _rule_rows_of(node)
+	row.proxy == proxy
+	row.path[0] in path
+	row.state in {"missing in the proxy", "cannot be read"}
 ]
 
 _rule_of(node) := {"type": parts.type, "matches": matches} if {
@@ -43,17 +53,20 @@ _rule_row(entries, rule, hosts) := _about_rule([], [], "cannot be read", "the ru
 } else := _about_rule(expected, served, state, message) if {
 	count(hosts) > 0
 	expected := {[host, match] | some host in hosts; some match in _expected_conditions(rule)}
+	unknown := [text | some one in entries; some text in input.families[one.family].unknown]
 	first := {[host, one.match] | some one in entries; some host in one.hosts; not one.late}
 	served := first | {[host, one.match] | some one in entries; some host in one.hosts}
-	[state, message] := _rule_state(expected, first, served)
+	[state, message] := _rule_state(expected, first, served, unknown)
 }
 
-_rule_state(expected, first, served) := ["missing in the proxy", _message("the proxy does not serve", expected - served)] if {
+_rule_state(expected, first, served, unknown) := ["missing in the proxy", _message("the proxy does not serve", expected - served)] if {
 	count(expected - served) > 0
 } else := ["differs", _message("the proxy also serves", served - expected)] if {
 	count(served - expected) > 0
 } else := ["cannot be read", _message("an earlier route of the proxy takes", expected - first)] if {
 	count(expected - first) > 0
+} else := ["cannot be read", unknown[0]] if {
+	count(unknown) > 0
 } else := ["verified", ""] if {
 	first == expected
 }

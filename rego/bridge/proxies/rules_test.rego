@@ -57,3 +57,39 @@ test_match_of_an_envoy_has_its_conditions if {
 		envoy.match(other) == null
 	}
 }
+
+_exact(name, value) := {"name": name, "stringMatch": {"exact": value}}
+
+test_route_is_taken_by_an_earlier_one_that_matches_all_its_requests if {
+	every matches in [
+		[{"pathSeparatedPrefix": "/cart"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"pathSeparatedPrefix": "/cart"}, {"pathSeparatedPrefix": "/cart/pay"}],
+		[{"prefix": "/"}, {"path": "/cart"}],
+		[{"prefix": "/ca"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"safeRegex": {"regex": ".*"}}, {"safeRegex": {"regex": "/cart.*"}}],
+		[{"safeRegex": {"regex": "/c.*"}}, {"pathSeparatedPrefix": "/cart"}],
+		[{"prefix": "/", "headers": [_exact("a", "1")]}, {"path": "/cart", "headers": [_exact("0", "1"), _exact("A", "1")]}],
+		[{"prefix": "/", "headers": [{"name": "a", "stringMatch": {"safeRegex": {"regex": "1.*"}}}]}, {"path": "/cart", "headers": [_exact("a", "12")]}],
+		[{"prefix": "/", "runtimeFraction": {}}, {"path": "/cart"}],
+		[{"path": "/cart", "grpc": {}}, {"path": "/cart"}],
+		[{"pathSeparatedPrefix": "/cart", "grpc": {}}, {"path": "/cart/pay"}],
+		[{"safeRegex": {"regex": "/c.*"}, "grpc": {}}, {"path": "/cart"}],
+		[{"connectMatcher": {}}, {"path": "/cart"}],
+	] {
+		envoy.taken(matches) == {1}
+	}
+}
+
+test_route_is_not_taken_by_one_for_other_requests if {
+	every matches in [
+		[{"pathSeparatedPrefix": "/cart/pay"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"path": "/cart"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"pathSeparatedPrefix": "/cart"}, {"path": "/carts"}],
+		[{"safeRegex": {"regex": "/c"}}, {"pathSeparatedPrefix": "/cart"}],
+		[{"prefix": "/", "headers": [_exact("a", "1")]}, {"path": "/cart", "headers": [_exact("a", "2")]}],
+		[{"prefix": "/", "headers": [_exact("a", "1")]}, {"prefix": "/"}],
+		[{"path": "/cart"}, {"connectMatcher": {}}],
+	] {
+		envoy.taken(matches) == set()
+	}
+}

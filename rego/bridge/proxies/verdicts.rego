@@ -122,7 +122,7 @@ _found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no r
 } else := _verdict_alone("cannot be read", sprintf("the rules for %s do not read targets of this kind", [_vendor(proxy, kind)]), _policies(entry)) if {
 	proxy != ""
 	not keys.type_of(node) in _vendors[_vendor(proxy, kind)].targets
-} else := _verdict(_vendor(proxy, kind), kind, families, entry.spec, entry.origins, entry.policies, object.get(entry, "incomplete", [])) if {
+} else := _verdict(_vendor(proxy, kind), kind, families, entry.spec, entry.origins, entry.policies, object.get(entry, "incomplete", []), rule_doubts(node, proxy, entry.path)) if {
 	families := {one.family | some one in input.found[node]; one.proxy == proxy; one.via in entry.path}
 	count(families) > 0
 } else := _verdict_alone("cannot be read", sprintf("the dump has no %s", [_section(node)]), _policies(entry)) if {
@@ -160,15 +160,22 @@ _is_open(state) if state in _differences
 
 # The verdicts on an effective policy by the families of facts about its target: `{all, open, counts}`, rows without their
 # target. It is a function of what is compared only, so OPA compares once for all targets that are alike.
-_verdict(vendor, kind, families, spec, origins, policies, incomplete) := {
+_verdict(vendor, kind, families, spec, origins, policies, incomplete, doubts) := {
 	"all": rows,
 	"open": [row | some row in rows; _is_open(row.state)],
 	"counts": {state: count([1 | some row in rows; row.state == state]) | some state in {row.state | some row in rows}},
 } if {
 	entry := {"spec": spec, "origins": origins, "policies": policies}
 	found := array.concat(_name_rows(kind, entry, families), [row | some part in _parts_of(vendor, kind, entry, families); some row in _rows_of(vendor, kind, part, families)])
-	rows := [_final(row, families, incomplete) | some row in found]
+	unknown := array.concat(doubts, [text | some number in families; some text in input.families[number].unknown])
+	rows := [_final(_if_known(row, unknown), families, incomplete) | some row in found]
 }
+
+# Nothing is verified at a part of the proxy of which the rules do not know all that changes what it does.
+_if_known(row, unknown) := object.union(row, {"state": "cannot be read", "message": unknown[0]}) if {
+	row.state == "verified"
+	count(unknown) > 0
+} else := row
 
 # The parts of an effective policy that are compared with the proxy, `{subject, entry, fields}`. Where every policy
 # applies, each is a part, with the values that the proxy has of it, and fields that the proxy has of all together are one.
@@ -205,7 +212,7 @@ _items_beside(kind, name, families) := [item |
 _rows_of(vendor, kind, part, families) := array.concat(
 	[_field_row(part.entry, pointer, about, states[pointer]) |
 		some pointer, about in readable
-		not _is_silent(about, states[pointer])
+		not _is_silent(part.entry, pointer, about, states[pointer])
 	],
 	[_unread_row(vendor, kind, leaf) |
 		some leaf in engine.leaves_at(part.entry, "")
@@ -224,17 +231,28 @@ _rows_of(vendor, kind, part, families) := array.concat(
 	absent := {pointer | some pointer, about in readable; about.form == "Present"; states[pointer].state == "missing in the proxy"}
 }
 
-# A field without a value has its default, which the proxy states too.
+# A field without a value has its default, which the proxy states too; of some, if a field above it has a value.
 _is_readable(entry, pointer, _) if engine.has_value(entry, pointer)
 
-_is_readable(_, _, about) if about["default"]
+_is_readable(_, _, about) if {
+	"default" in object.keys(about)
+	not about.within
+}
+
+_is_readable(entry, _, about) if engine.has_value(entry, about.within)
 
 _expected(entry, pointer, about) := engine.values_at(entry, pointer)[0].value if {
 	engine.has_value(entry, pointer)
 } else := about["default"]
 
-# That a filter is there proves nothing about its fields.
-_is_silent({"form": "Present"}, state) if state.state != "missing in the proxy"
+# That a filter is there proves nothing about its fields. A default that no policy has is not worth a row.
+_is_silent(_, _, {"form": "Present"}, state) if state.state != "missing in the proxy"
+
+_is_silent(entry, pointer, about, state) if {
+	state.state == "verified"
+	about.within
+	not engine.has_value(entry, pointer)
+}
 
 _field_row(entry, pointer, about, state) := _row(object.union(
 	{"field": pointer, "expected": _expected(entry, pointer, about), "policies": engine.owners_at(entry.origins, "", pointer)},
@@ -350,18 +368,19 @@ _is_equal("Number", _, one, other) if to_number(one) == to_number(other)
 _is_equal("Duration", _, one, other) if time.parse_duration_ns(one) == time.parse_duration_ns(other)
 _is_equal("Quantity", _, one, other) if units.parse_bytes(sprintf("%v", [one])) == units.parse_bytes(sprintf("%v", [other]))
 _is_equal("Set", _, one, other) if {item | some item in one} == {item | some item in other}
-_is_equal("Items", about, one, other) if _projected(one, about.fields) == _projected(other, about.fields)
-_is_equal("ItemsInAnyOrder", about, one, other) if sort(_projected(one, about.fields)) == sort(_projected(other, about.fields))
+_is_equal("Items", about, one, other) if _projected(one, about) == _projected(other, about)
+_is_equal("ItemsInAnyOrder", about, one, other) if sort(_projected(one, about)) == sort(_projected(other, about))
 
 # Others are of places that share the part of the proxy.
 _is_equal("ItemsAmong", about, one, other) if {
-	wanted := {item | some item in _projected(one, about.fields)}
-	found := {item | some item in _projected(other, about.fields)}
+	wanted := {item | some item in _projected(one, about)}
+	found := {item | some item in _projected(other, about)}
 	count(wanted - found) == 0
-	count((found - wanted) - {item | some item in _projected(about.beside, about.fields)}) == 0
+	count((found - wanted) - {item | some item in _projected(about.beside, about)}) == 0
 }
 
-_projected(items, fields) := [object.filter(item, fields) | some item in items]
+# Items with the fields that are compared, and which of the others they have.
+_projected(items, about) := [object.union(object.filter(item, about.fields), {"with": [name | some name in about["with"]; name in object.keys(item)]}) | some item in items]
 
 # The state that needs attention first.
 _order := {"missing in the proxy": 0, "differs": 1, "cannot be read": 2, "verified": 3}

@@ -156,7 +156,7 @@ test_values_of_connections_are_compared_at_the_listener if {
 
 test_items_that_are_read_in_part_are_not_verified if {
 	policy := _security("users", {"jwt": {"providers": [{"name": "idp", "issuer": "https://idp", "recomputeRoute": true}]}})
-	query := _asked(testing.cart_pay, [policy], [_family(_sp, {"/jwt": true, "/jwt/providers": [{"name": "idp", "issuer": "https://idp"}]})])
+	query := _asked(testing.cart_pay, [policy], [_family(_sp, {"/jwt": true, "/jwt/optional": false, "/jwt/providers": [{"name": "idp", "issuer": "https://idp"}]})])
 	_row(query).state == "cannot be read"
 	_row(query).message == "name, issuer, audiences agree; recomputeRoute cannot be read"
 	_state_of(policy, _sp, {"/jwt/providers": [{"name": "idp", "issuer": "https://other"}]}) == "differs"
@@ -363,6 +363,7 @@ test_facts_are_those_of_all_vendors if {
 		},
 		"routeConfig": "infra/public/http",
 		"virtualHost": "infra/public/http/all",
+		"order": ["infra/public/http", "infra/public/http/all", 0],
 	}
 	{[fact.vendor, fact.target] | some fact in _facts_of(_acme, [route])} == {["Acme", testing.cart_pay], ["Envoy Gateway", testing.cart_pay]}
 }

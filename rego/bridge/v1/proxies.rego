@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.lookup
 import data.bridge.proxies
+import data.bridge.proxies.envoy
 import data.bridge.queries
 import data.bridge.scopes as acting
 
@@ -13,6 +14,15 @@ import data.bridge.scopes as acting
 proxy_facts := problem if {
 	problem := queries.problem([["resources", {"type": "array"}, "resources must be a list"]])
 } else := proxies.facts
+
+# METADATA
+# description: |
+#   The places of matches whose requests an earlier one takes, for each of `hosts`: the matches of the routes of a virtual
+#   host in their order.
+# entrypoint: true
+taken_routes := problem if {
+	problem := queries.problem([["hosts", {"type": "array"}, "hosts must be a list"]])
+} else := [sort(envoy.taken(matches)) | some matches in input.hosts]
 
 # METADATA
 # description: |

@@ -108,17 +108,6 @@ def test_filters_that_a_proxy_discovered_are_parts() -> None:
     assert (part.type, part.config["name"], part.updated) == ("filter", "limits", "2026-01-01T00:00:00Z")
 
 
-def test_route_is_late_after_one_that_takes_its_requests() -> None:
-    def late(*matches: Any) -> list[bool]:
-        routes = [route(str(place)) | {"match": match} for place, match in enumerate(matches)]
-        return [part.late for part in _read(dump(route_config(*routes))) if part.type == "route"]
-
-    cart, post = {"prefix": "/cart"}, {"prefix": "/cart", "headers": [{"name": ":method"}]}
-    assert late(cart, post, cart) == [False, False, True]
-    assert late({"prefix": "/"}, cart) == [False, True]
-    assert late(cart, {"prefix": "/"}) == [False, False]
-
-
 def test_time_of_the_last_update_is_that_of_the_configuration() -> None:
     parts = _read(dump(route_config(route("view")), updated="2026-11-10T09:00:00Z"))
     assert parts[-1].updated == "2026-11-10T09:00:00Z"
