@@ -50,6 +50,7 @@ features_used_by(policy_key) := {message |
 	some feature in kinds.of_policy(policy_key).notModeled
 	not feature.onPath
 	not feature.routeKinds
+	not feature.several
 	message := _use_of(feature, policy_key)
 }
 
@@ -65,9 +66,13 @@ _use_of(feature, key) := sprintf("%s: %s", [keys.describe(key), feature.message]
 # description: |
 #   Why it is not certain what is in effect on a path with the `outcomes` of its policies, `[{policy, outcome}]`. Undefined
 #   if it is.
-incomplete_because(policy_kind, path, outcomes) := sort(reasons) if {
+incomplete_because(policy_kind, path, outcomes) := doubts_about(policy_kind, path, outcomes, outcomes)
+
+# METADATA
+# description: The same for some of the policies of the path, by their outcomes `of` the path's.
+doubts_about(policy_kind, path, outcomes, of) := sort(reasons) if {
 	_may_be_incomplete(policy_kind)
-	reasons := _not_modeled(policy_kind, path, outcomes) | unread_on(policy_kind, path)
+	reasons := _not_modeled(policy_kind, path, outcomes, of) | unread_on(policy_kind, path)
 	count(reasons) > 0
 }
 
@@ -77,10 +82,11 @@ _may_be_incomplete(policy_kind) if {
 	count(lookup.partly_read) > 0
 }
 
-_not_modeled(policy_kind, path, outcomes) := (of_kind | _without_label(policy_kind, path, outcomes)) | {message |
+_not_modeled(policy_kind, path, outcomes, of) := (of_kind | _without_label(policy_kind, path, of)) | {message |
 	some feature in kinds.get(policy_kind).notModeled
 	_is_about(feature, path)
-	some user in _users(feature, path, outcomes)
+	_meets_others(feature, outcomes)
+	some user in _users(feature, path, of)
 	message := _use_of(feature, user)
 } if {
 	kinds.traits(policy_kind).doubtful
@@ -116,6 +122,10 @@ _is_about(feature, path) if {
 	some node in path
 	keys.parse(node).kind in feature.routeKinds
 }
+
+# A feature may be one only where several policies meet.
+_meets_others(feature, _) if not feature.several
+_meets_others(_, outcomes) if count(outcomes) > 1
 
 _users(feature, path, outcomes) := {one.policy | some one in outcomes; object.get(one, "outcome", "") != "Overridden"} if {
 	not feature.onPath

@@ -29,11 +29,25 @@ _rows_at(policy_kind, node) := [[path, fate, row] |
 	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
 	scope := _scope(path, source)
 	fates := _outcomes_of_stack(attached, path[0])
-	doubts := {"incomplete": reasons | reasons := effective.incomplete_because(policy_kind, path, fates)}
 	some fate in fates
+	doubts := {"incomplete": reasons | reasons := _doubts(policy_kind, path, fates, _related(policy_kind, fates, fate)); reasons != []}
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 	row := object.union_n([fate, doubts, {"targets": _counted_targets(policy_kind, fate), "ancestor": ancestor, "scope": scope}])
 ]
+
+# The outcomes of a stack on which one of them depends: every policy of an Additive kind applies, whatever the others do.
+_related(policy_kind, _, fate) := [fate] if kinds.is_additive(policy_kind)
+_related(policy_kind, fates, _) := fates if not kinds.is_additive(policy_kind)
+
+# Why the outcomes on a path are not certain: what is not modeled, and that nothing accepts the route at its top.
+_doubts(policy_kind, path, fates, related) := array.concat(not_modeled, unattached) if {
+	not_modeled := [reason | some reason in effective.doubts_about(policy_kind, path, fates, related)]
+	unattached := [sprintf("%s is not attached: %s", [keys.describe(keys.object_of(route)), concat("; ", reasons)]) |
+		reasons := hierarchy.not_attached(path)
+		route := [node | some node in path; levels.of(node) == "Route"][0]
+		count(hierarchy.unread_parents(keys.object_of(route))) == 0 # it is among the doubts then
+	]
+}
 
 _scope(path, source) := scope_name(path) if {
 	source == ""
