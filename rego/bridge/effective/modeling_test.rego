@@ -41,6 +41,15 @@ test_a_feature_may_be_one_without_another_field_only if {
 	_why([object.union(feature, {"without": "/spec/rules"})]) == []
 }
 
+test_a_feature_may_be_one_where_several_policies_meet_only if {
+	feature := {"path": "/spec/theme", "several": true, "message": "it depends"}
+	light := testing.color("infra", "light", 2, [testing.ref("Gateway", "public")], {"theme": "light"})
+	world := _world([feature])
+	_why([feature]) == []
+	both := effective.policies_of("example.com/ColorPolicy", testing.cart_pay, "") with input as {"changes": {"upsert": array.concat(world.changes.upsert, [light])}}
+	[one | some entry in both; some one in entry.incomplete] == ["ColorPolicy/infra/light: it depends"]
+}
+
 _remarked(remarks) := {"changes": {"upsert": [described |
 	some obj in array.concat(testing.world, [_dark])
 	described := object.union(obj, {"spec": {"remarks": remarks | obj.metadata.name == "colorpolicy"; obj.kind == "PolicyKind"}})
