@@ -52,24 +52,26 @@ class Facts:
 
     def __init__(self) -> None:
         self.by_target: dict[str, list[Entry]] = defaultdict(list)
-        self.by_key: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+        self.by_key: dict[tuple[str, str, str], list[Entry]] = defaultdict(list)
         self.proxies: dict[str, Entry] = {}
         self.covered: dict[str, list[str]] = defaultdict(list)  # proxies by Gateways
         self.taken: set[tuple[Any, ...]] = set()  # proxies and orders of routes whose requests an earlier one takes
 
     def add(self, fact: Entry) -> None:
         """Keep a fact of `proxy_facts`."""
-        proxy = self.proxies.setdefault(fact["proxy"], {"vendors": [], "covers": [], "sections": []})
+        proxy = self.proxies.setdefault(fact["proxy"], _proxy())
         if covered := fact.get("covers"):
             if fact["vendor"] not in proxy["vendors"]:
                 proxy["vendors"].append(fact["vendor"])
             if covered not in proxy["covers"]:
                 proxy["covers"].append(covered)
                 self.covered[covered].append(fact["proxy"])
+        if "unread" in fact:
+            proxy["unread"][fact["vendor"]] = fact["unread"]
         if "target" in fact:
             self.by_target[fact["target"]].append(fact)
         if "key" in fact:
-            self.by_key[fact["proxy"], fact["key"]].append(fact)
+            self.by_key[fact["proxy"], fact["vendor"], fact["key"]].append(fact)
 
     def of(self, targets: Iterable[str]) -> Entry:
         """Return the input of `verify` for targets: `found`, and `families`, each of which many targets may share.
@@ -89,7 +91,7 @@ class Facts:
 
     def _referred(self, fact: Entry, keys: Iterable[str]) -> Iterator[Entry]:
         for key in keys:
-            yield from self.by_key.get((fact["proxy"], key), ())
+            yield from self.by_key.get((fact["proxy"], fact["vendor"], key), ())
 
     def _via(self, fact: Entry) -> str:
         """Return the listener at which a fact is: its own, or that of what it is within."""
@@ -105,11 +107,11 @@ class Facts:
         """Return the hostnames of the virtual host in which a fact is."""
         return [host for one in self._referred(fact, fact.get("within", ())) for host in one.get("hosts", ())]
 
-    def _is_there(self, proxy: str, key: str) -> bool:
+    def _is_there(self, fact: Entry, key: str) -> bool:
         """Return whether facts have a key: as many as have the key among which they are, so that none lacks it."""
-        found = self.by_key.get((proxy, key), ())
+        found = [*self._referred(fact, (key,))]
         return bool(found) and all(
-            len(found) >= len(self.by_key.get((proxy, one["among"]), ())) for one in found if "among" in one
+            len(found) >= len([*self._referred(fact, (one["among"],))]) for one in found if "among" in one
         )
 
     def _family(self, fact: Entry) -> Entry:
@@ -120,14 +122,16 @@ class Facts:
         has_listeners = "listeners" in self.proxies[fact["proxy"]]["sections"]
         lost = "missing" if has_listeners else "unknown"
         return {
+            "vendor": fact["vendor"],
+            "origins": [one["origins"] for one in (fact, *around) if one.get("origins")],
             "names": [one["names"] for one in (fact, *referred) if one.get("names")],
             "beside": sorted({node for one in (fact, *referred) for node in one.get("beside", ())}),
-            "serving": "there" if all(self._is_there(fact["proxy"], key) for key in fact.get("needs", ())) else lost,
+            "serving": "there" if all(self._is_there(fact, key) for key in fact.get("needs", ())) else lost,
             "values": values if fact.get("values") else [{}, *values],
-            "lacks": any((fact["proxy"], key) not in self.by_key for key in refers),
+            "lacks": any((fact["proxy"], fact["vendor"], key) not in self.by_key for key in refers),
             "requires": {
                 kind: {
-                    part: "there" if all(self._is_there(fact["proxy"], key) for key in keys) else lost
+                    part: "there" if all(self._is_there(fact, key) for key in keys) else lost
                     for part, keys in parts.items()
                 }
                 for kind, parts in fact.get("requires", {}).items()
@@ -141,6 +145,11 @@ class Facts:
                 }
             ),
         }
+
+
+def _proxy() -> Entry:
+    """Return a proxy of which nothing is known yet."""
+    return {"vendors": [], "covers": [], "sections": [], "unread": {}}
 
 
 def _each_once(facts: Iterable[Entry]) -> Iterator[Entry]:
@@ -189,7 +198,7 @@ async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str
                     facts.add(fact)
         facts.taken |= await hosts.taken(opa)
         for proxy, sections in dump.sections.items():
-            about = facts.proxies.setdefault(proxy, {"vendors": [], "covers": [], "sections": []})
+            about = facts.proxies.setdefault(proxy, _proxy())
             about["sections"] = sorted(sections)
         warnings += dump.warnings
     for proxy, about in facts.proxies.items():

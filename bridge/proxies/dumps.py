@@ -36,7 +36,11 @@ _SECTION_OF = {"routes": "routes", "listener": "listeners", "cluster": "clusters
 _INNER = {"routes": "routeConfig", "listener": "listener", "cluster": "cluster", "filter": "ecdsFilter"}
 # All that is read of a bootstrap: the node, without its environment.
 _INSIDE = {("bootstrap", "node"): "node", ("node", "metadata"): "nodeMetadata", ("nodeMetadata", "LABELS"): "build"}
-_READ_OF = {"bootstrap": {"node"}, "node": {"id", "metadata"}, "nodeMetadata": {"NAMESPACE", "LABELS", "ISTIO_VERSION"}}
+_READ_OF = {
+    "bootstrap": {"node"},
+    "node": {"id", "metadata"},
+    "nodeMetadata": {"NAMESPACE", "LABELS", "ISTIO_VERSION", "role"},
+}
 # Maps whose keys are names that users choose, not fields.
 _MAPS = {"providers", "requirementMap", "filterMetadata", "typedFilterMetadata", "typedPerFilterConfig"}
 _AS_WRITTEN = {"filterMetadata", "jsonFormat", "LABELS"}  # everything below has names that users choose

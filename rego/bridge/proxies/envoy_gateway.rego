@@ -222,13 +222,14 @@ _clusters(route) := ["clusters of high priority"] if {
 # A proxy answers requests itself instead of a backend, such as after a policy that it cannot use, if the rule does not say so.
 _answering(route, node) := ["the proxy answers the requests of this rule itself"] if {
 	not route.route
-	filters := {filter.type |
-		parts := keys.parse(node)
-		some position, name in hierarchy.section_names(parts.object)
-		name == parts.section
-		some filter in lookup.get(parts.object).spec.rules[position].filters
+	parts := keys.parse(node)
+	some position, name in hierarchy.section_names(parts.object)
+	name == parts.section
+	rule := lookup.get(parts.object).spec.rules[position]
+	count(rule.backendRefs) > 0
+	every filter in object.get(rule, "filters", []) {
+		not filter.type in {"RequestRedirect", "ExtensionRef"}
 	}
-	count(filters & {"RequestRedirect", "ExtensionRef"}) == 0
 } else := []
 
 # The code is in the listener's filters; a route that has its own replaces it.

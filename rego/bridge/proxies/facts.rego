@@ -3,16 +3,26 @@ package bridge.proxies
 import data.bridge.hierarchy
 import data.bridge.proxies.envoy_gateway
 import data.bridge.proxies.istio
+import data.bridge.proxies.kgateway
+import data.bridge.proxies.kuadrant
 
 described contains envoy_gateway.vendor
 
 described contains istio.vendor
+
+described contains kgateway.vendor
+
+described contains kuadrant.vendor
 
 described contains about if about := data.bridge.extensions.proxies[_].vendor
 
 _read contains fact if some fact in envoy_gateway.facts
 
 _read contains fact if some fact in istio.facts
+
+_read contains fact if some fact in kgateway.facts
+
+_read contains fact if some fact in kuadrant.facts
 
 _read contains fact if some fact in data.bridge.extensions.proxies[_].facts
 

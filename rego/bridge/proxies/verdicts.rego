@@ -20,6 +20,8 @@ _vendors[name] := {
 	"targets": {type | some type in about.targets},
 	"fields": about.fields,
 	"partly": object.get(about, "partly", {}),
+	"section": object.get(about, "section", ""),
+	"names": object.get(about, "names", ""),
 } if {
 	some about in described
 	name := about.name
@@ -123,18 +125,26 @@ _found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no r
 	proxy != ""
 	not keys.type_of(node) in _vendors[_vendor(proxy, kind)].targets
 } else := _verdict(_vendor(proxy, kind), kind, families, entry.spec, entry.origins, entry.policies, object.get(entry, "incomplete", []), rule_doubts(node, proxy, entry.path)) if {
-	families := {one.family | some one in input.found[node]; one.proxy == proxy; one.via in entry.path}
+	families := {one.family |
+		some one in input.found[node]
+		one.proxy == proxy
+		one.via in entry.path
+		input.families[one.family].vendor == _vendor(proxy, kind)
+	}
 	count(families) > 0
-} else := _verdict_alone("cannot be read", sprintf("the dump has no %s", [_section(node)]), _policies(entry)) if {
+} else := _verdict_alone("cannot be read", sprintf("the dump has no %s", [_section(node, proxy, kind)]), _policies(entry)) if {
 	proxy != ""
-	not _section(node) in input.proxies[proxy].sections
+	not _section(node, proxy, kind) in input.proxies[proxy].sections
+} else := _verdict_alone("cannot be read", input.proxies[proxy].unread[_vendor(proxy, kind)], _policies(entry)) if {
+	proxy != ""
 } else := _verdict_alone("cannot be read", "the dump does not state the listener of this target", _policies(entry)) if {
 	some one in input.found[node]
 	one.proxy == proxy
 	one.via == ""
+	input.families[one.family].vendor == _vendor(proxy, kind)
 } else := _verdict_alone("cannot be read", "the dump has no virtual host of this listener", _policies(entry)) if {
 	proxy != ""
-	_section(node) == "listeners" # listeners of one port share their configuration, and without routes have nothing else
+	_section_of(node) == "listeners" # listeners of one port share their configuration, and without routes have nothing else
 } else := _verdict_alone("missing in the proxy", "the proxy has no configuration for this target", _policies(entry)) if {
 	proxy != ""
 }
@@ -142,8 +152,13 @@ _found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no r
 # The vendor whose rules read a policy kind from a proxy; several vendors may configure one, such as Istio and Kuadrant.
 _vendor(proxy, kind) := min({name | some name in input.proxies[proxy].vendors; _vendors[name].fields[kind]})
 
-# The section of a dump that has the configuration of a target.
-_section(node) := "listeners" if {
+# The section of a dump that has the configuration of a target: that of the vendor, if it has one for all.
+_section(node, proxy, kind) := section if {
+	section := _vendors[_vendor(proxy, kind)].section
+	section != ""
+} else := _section_of(node)
+
+_section_of(node) := "listeners" if {
 	keys.type_of(node) in {"gateway.networking.k8s.io/Gateway", "gateway.networking.k8s.io/ListenerSet"}
 } else := "routes"
 
@@ -166,7 +181,7 @@ _verdict(vendor, kind, families, spec, origins, policies, incomplete, doubts) :=
 	"counts": {state: count([1 | some row in rows; row.state == state]) | some state in {row.state | some row in rows}},
 } if {
 	entry := {"spec": spec, "origins": origins, "policies": policies}
-	found := array.concat(_name_rows(kind, entry, families), [row | some part in _parts_of(vendor, kind, entry, families); some row in _rows_of(vendor, kind, part, families)])
+	found := array.concat(_name_rows(vendor, kind, entry, families), [row | some part in _parts_of(vendor, kind, entry, families); some row in _rows_of(vendor, kind, part, families)])
 	unknown := array.concat(doubts, [text | some number in families; some text in input.families[number].unknown])
 	rows := [_final(_if_known(row, unknown), families, incomplete) | some row in found]
 }
@@ -259,17 +274,18 @@ _field_row(entry, pointer, about, state) := _row(object.union(
 	state,
 ))
 
-# The policies that a proxy names for a target. Of policies that merge, the most specific one is named; of policies that
-# all apply, each is.
-_name_rows(kind, entry, families) := [_row({
+# The policies that a proxy names for a target. Of policies that merge, some proxies name the most specific one only; of
+# policies that all apply, each is named.
+_name_rows(vendor, kind, entry, families) := [_row({
 	"field": "(policy)",
 	"expected": _policies(entry),
 	"actual": sort(union(named)),
 	"policies": _policies(entry),
-	"state": _named_state(kind, _policies(entry), named, beside),
+	"state": _named_state(all, _policies(entry), named, beside),
 })] if {
+	all := _names_all(vendor, kind)
 	beside := {policy | some number in families; some policy in _beside(kind, input.families[number].beside)}
-	named := {names | some number in families; some group in input.families[number].names; list := group[kind]; names := {one | some one in list}}
+	named := {names | some number in families; some names in _names_by(input.families[number], kind)}
 	count(named) > 0
 } else := []
 
@@ -280,24 +296,50 @@ _beside(kind, nodes) := {policy |
 	some policy in _policies(other)
 }
 
-_named_state(kind, expected, named, beside) := "missing in the proxy" if {
+default _names_all(_, _) := false
+
+_names_all(_, kind) if kinds.is_additive(kind)
+
+_names_all(vendor, _) if _vendors[vendor].names == "all"
+
+# The sets of policies that a family of facts names, none if no listener of the proxy uses it.
+_names_by(family, kind) := {set()} if {
+	family.serving == "missing"
+	_has_names(family, kind)
+} else := {_by_fields([group[kind] | some group in family.origins])} if {
+	_has_origins(family, kind)
+} else := {{one | some one in group[kind]} | some group in family.names; group[kind]}
+
+_has_names(family, kind) if family.names[_][kind]
+
+_has_names(family, kind) if _has_origins(family, kind)
+
+_has_origins(family, kind) if family.origins[_][kind]
+
+# The policies of each field where it is first: at the route, above it at the listener, and so on.
+_by_fields(groups) := {policy |
+	some place, group in groups
+	some field, policies in group
+	not field in {name | some above in array.slice(groups, 0, place); some name, _ in above}
+	some policy in policies
+}
+
+_named_state(all, expected, named, beside) := "missing in the proxy" if {
 	set() in named
 	count(expected) > 0
 } else := "verified" if {
 	every names in named {
-		_agrees(kind, expected, names, beside)
+		_agrees(all, expected, names, beside)
 	}
 } else := "differs"
 
 # Of other places that share the part of the proxy, such as the Services of a waypoint, the proxy names the policies too.
-_agrees(kind, expected, names, beside) if {
-	kinds.is_additive(kind)
+_agrees(true, expected, names, beside) if {
 	names - beside == {policy | some policy in expected} - beside
 	count({policy | some policy in expected} - names) == 0
 }
 
-_agrees(kind, expected, names, _) if {
-	not kinds.is_additive(kind)
+_agrees(false, expected, names, _) if {
 	expected[count(expected) - 1] in names
 	count(names - {policy | some policy in expected}) == 0
 }

@@ -55,7 +55,7 @@ _client(spec) := testing.with_spec(
 )
 
 # What is known of a target in a proxy that has everything else.
-_family(kind, values) := {"names": [], "beside": [], "serving": "there", "values": [{kind: values}], "lacks": false, "requires": {}, "updated": ""}
+_family(kind, values) := {"vendor": "Envoy Gateway", "names": [], "beside": [], "serving": "there", "values": [{kind: values}], "lacks": false, "requires": {}, "updated": ""}
 
 # The input of a query about a target with policies, in one proxy with these families of facts.
 _asked(node, policies, families) := object.union(testing.changed(array.concat(_kinds, policies)), {

@@ -1,0 +1,164 @@
+# METADATA
+# title: kgateway's proxies
+# description: |
+#   Facts from the configuration that kgateway makes. The role of the node names the Gateway, and routes name their rules in
+#   the metadata `dev.kgateway.route_source`; `merge.TrafficPolicy.gateway.kgateway.dev` names the policies of each field, of
+#   a route, of a listener at its virtual hosts, and of a Gateway at the configuration of routes.
+package bridge.proxies.kgateway
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.proxies.envoy
+
+_policy := "gateway.kgateway.dev/TrafficPolicy"
+
+_merged := "merge.TrafficPolicy.gateway.kgateway.dev"
+
+_source := "dev.kgateway.route_source"
+
+# METADATA
+# description: The vendor; see `docs/reference/proxies.md` for the form of `vendor` and `facts`.
+vendor := {
+	"name": "kgateway",
+	"targets": [concat("/", [keys.gateway_api, kind]) | some kind in ["HTTPRoute", "GRPCRoute"]],
+	"names": "all",
+	"fields": {_policy: {
+		"/timeouts/request": {"form": "Duration"},
+		"/timeouts/streamIdle": {"form": "Duration"},
+		"/retry/attempts": {"form": "Number"},
+		"/retry/retryOn": {"form": "Set"},
+		"/retry/perTryTimeout": {"form": "Duration"},
+		"/retry/statusCodes": {"form": "Set"},
+	}},
+}
+
+_vhost_key(resource) := sprintf("virtual host %s %s", [resource.routeConfig, resource.virtualHost])
+
+_routes_key(name) := sprintf("routes %s", [name])
+
+_listener_key(name) := sprintf("listener %s", [name])
+
+_manager_key(name) := sprintf("connection manager %s", [name])
+
+_gateway_of(resource) := keys.format(keys.gateway_api, "Gateway", parts[1], parts[2]) if {
+	resource.type == "bootstrap"
+	parts := split(resource.config.node.metadata.role, "~")
+	parts[0] == "kgateway-kube-gateway-api"
+}
+
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "covers": gateway} if {
+	some resource in input.resources
+	gateway := _gateway_of(resource)
+}
+
+# The listeners of a Gateway, by the name of their configuration of routes. HTTP listeners of one port share it, so that it
+# is of none of them if they are several.
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _listener_key(name), "via": keys.section(gateway, names[0])} if {
+	some resource in input.resources
+	gateway := _gateway_of(resource)
+	some listener in hierarchy.listeners(gateway)
+	name := _routes_of_listener(listener)
+	names := [one.name | some one in hierarchy.listeners(gateway); _routes_of_listener(one) == name]
+	count(names) == 1
+}
+
+_routes_of_listener(listener) := sprintf("listener~%v", [listener.port]) if {
+	listener.protocol == "HTTP"
+} else := listener.name
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _routes_key(resource.config.name),
+	"updated": object.get(resource, "updated", ""),
+	"origins": _origins(resource.config),
+	"unknown": _unknown("configuration of routes", resource.config, ["typedPerFilterConfig"]),
+} if {
+	some resource in input.resources
+	resource.type == "routes"
+	not contains(resource.config.name, "/")
+}
+
+# Hosts of listeners for HTTPS require TLS.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _vhost_key({"routeConfig": resource.routeConfig, "virtualHost": resource.config.name}),
+	"hosts": [lower(domain) | some domain in object.get(resource.config, "domains", [])],
+	"origins": _origins(resource.config),
+	"unknown": _unknown("virtual host", resource.config, array.concat(["typedPerFilterConfig", "retryPolicy"], ["requireTls" | not startswith(resource.routeConfig, "listener~")])),
+} if {
+	some resource in input.resources
+	resource.type == "virtualHost"
+	startswith(resource.config.name, sprintf("%s~", [resource.routeConfig]))
+}
+
+_unknown(message, config, known) := envoy.unknown(message, object.remove(config, known))
+
+_origins(config) := {_policy: object.get(config, ["metadata", "filterMetadata", _merged], {})}
+
+facts contains object.union(
+	{
+		"vendor": vendor.name,
+		"proxy": resource.proxy,
+		"target": node,
+		"within": [_vhost_key(resource), _routes_key(resource.routeConfig), _listener_key(resource.routeConfig)],
+		"needs": [_manager_key(resource.routeConfig)],
+		"origins": _origins(resource.config),
+		"values": {_policy: _values(resource.config)},
+		"unknown": array.concat(envoy.unknown_of_route(resource.config), ["the proxy answers the requests of this rule itself" | resource.config.directResponse]),
+	},
+	{field: value | some field, value in {"match": envoy.match(object.get(resource.config, "match", {})), "order": resource.order}; source.kind == "HTTPRoute"},
+) if {
+	some resource in input.resources
+	resource.type == "route"
+	source := resource.config.metadata.filterMetadata[_source]
+	node := keys.section(keys.format(keys.gateway_api, source.kind, source.namespace, source.name), _section(source.rule))
+}
+
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "unread": "routes of this version of kgateway do not name their rules"} if {
+	some resource in input.resources
+	resource.type == "route"
+	startswith(resource.virtualHost, sprintf("%s~", [resource.routeConfig]))
+	not resource.config.metadata.filterMetadata[_source]
+}
+
+# A rule without a name has its place.
+_section(rule) := sprintf("[%s]", [trim_prefix(rule, "_rule-")]) if {
+	startswith(rule, "_rule-")
+} else := rule
+
+# What a route has itself; a virtual host's retries are those of routes without any.
+_values(route) := object.union(
+	{"/timeouts/request": object.get(route.route, "timeout", null), "/timeouts/streamIdle": object.get(route.route, "idleTimeout", null)},
+	_retries(route.route),
+) if {
+	route.route
+} else := {}
+
+_retries(action) := {
+	"/retry/attempts": object.get(policy, "numRetries", null),
+	"/retry/retryOn": [trigger | some trigger in split(policy.retryOn, ","); trigger != "retriable-status-codes"],
+	"/retry/perTryTimeout": object.get(policy, "perTryTimeout", null),
+	"/retry/statusCodes": [code | "retriable-status-codes" in split(policy.retryOn, ","); some code in policy.retriableStatusCodes],
+} if {
+	policy := action.retryPolicy
+	policy.retryOn != ""
+} else := {}
+
+# Connection managers, by the name of their routes.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _manager_key(manager.rds.routeConfigName),
+	"place": [resource.config.name, place],
+	"unknown": array.concat(
+		envoy.unknown_of_manager(resource.config, chain, manager),
+		["the rules do not know which connections get its filter chain" | object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()],
+	),
+} if {
+	some resource in input.resources
+	resource.type == "listener"
+	some [place, chain, manager] in envoy.managers(resource.config)
+	not contains(manager.rds.routeConfigName, "/")
+}

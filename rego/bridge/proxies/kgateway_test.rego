@@ -1,0 +1,81 @@
+package bridge.proxies.kgateway_test
+
+import data.bridge.proxies.kgateway
+import data.bridge.testing
+
+_policy := "gateway.kgateway.dev/TrafficPolicy"
+
+_merged := "merge.TrafficPolicy.gateway.kgateway.dev"
+
+_facts(resources) := facts if {
+	facts := kgateway.facts with input as object.union(testing.changed([]), {"resources": resources})
+}
+
+_fact(resource) := fact if {
+	[fact] := [one | some one in _facts([resource])]
+}
+
+_part(type, config) := {"proxy": "edge", "type": type, "config": config, "updated": "2026-03-01T00:00:00Z"}
+
+_in_host(type, config) := object.union(_part(type, config), {"routeConfig": "listener~80", "virtualHost": "listener~80~all", "order": ["listener~80", "listener~80~all", 0]})
+
+_origins(fields) := {"metadata": {"filterMetadata": {_merged: fields}}}
+
+test_role_of_the_node_names_the_gateway_and_its_listeners if {
+	_facts([_part("bootstrap", {"node": {"metadata": {"role": "kgateway-kube-gateway-api~infra~public"}}})]) == {
+		{"vendor": "kgateway", "proxy": "edge", "covers": "gateway.networking.k8s.io/Gateway/infra/public"},
+		{"vendor": "kgateway", "proxy": "edge", "key": "listener listener~80", "via": testing.listener_http},
+		{"vendor": "kgateway", "proxy": "edge", "key": "listener listener~8080", "via": "gateway.networking.k8s.io/Gateway/infra/public#alt"},
+	}
+	_facts([_part("bootstrap", {"node": {"metadata": {"role": "other~infra~public"}}})]) == set()
+}
+
+test_routes_name_their_rules_and_the_policies_of_fields if {
+	source := {"kind": "HTTPRoute", "namespace": "shop", "name": "cart", "rule": "pay"}
+	fact := _fact(_in_host("route", {
+		"match": {"path": "/pay"},
+		"metadata": {"filterMetadata": {"dev.kgateway.route_source": source, _merged: {"retry": ["gateway.kgateway.dev/TrafficPolicy/shop/pay"]}}},
+		"route": {"cluster": "one", "timeout": "5s", "retryPolicy": {"numRetries": 2, "retryOn": "reset,retriable-status-codes", "retriableStatusCodes": [503]}},
+	}))
+	fact.target == testing.cart_pay
+	fact.match == [["path", "", "Exact", "/pay"]]
+	fact.within == ["virtual host listener~80 listener~80~all", "routes listener~80", "listener listener~80"]
+	fact.origins == {_policy: {"retry": ["gateway.kgateway.dev/TrafficPolicy/shop/pay"]}}
+	fact.values == {_policy: {
+		"/timeouts/request": "5s",
+		"/timeouts/streamIdle": null,
+		"/retry/attempts": 2,
+		"/retry/retryOn": ["reset"],
+		"/retry/perTryTimeout": null,
+		"/retry/statusCodes": [503],
+	}}
+	fact.unknown == []
+}
+
+test_rule_without_a_name_has_its_place_and_calls_have_no_match if {
+	source := {"kind": "GRPCRoute", "namespace": "shop", "name": "calls", "rule": "_rule-1"}
+	fact := _fact(_in_host("route", {"metadata": {"filterMetadata": {"dev.kgateway.route_source": source}}, "directResponse": {"status": 500}}))
+	fact.target == "gateway.networking.k8s.io/GRPCRoute/shop/calls#[1]"
+	not "match" in object.keys(fact)
+	fact.values == {_policy: {}}
+	fact.unknown == ["the proxy answers the requests of this rule itself"]
+	_fact(_in_host("route", {})).unread == "routes of this version of kgateway do not name their rules"
+}
+
+test_hosts_and_routes_name_the_policies_of_listeners_and_gateways if {
+	config := object.union(_origins({"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}), {"typedPerFilterConfig": {}})
+	routes := _fact(_part("routes", object.union(config, {"name": "listener~80"})))
+	[routes.key, routes.origins, routes.unknown] == ["routes listener~80", {_policy: {"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}}, []]
+	host := _fact(_in_host("virtualHost", object.union(config, {"name": "listener~80~all", "domains": ["A.example.com"], "requireTls": "ALL"})))
+	[host.hosts, host.unknown] == [["a.example.com"], ["the rules do not know requireTls of the virtual host"]]
+	_facts([_in_host("virtualHost", {"name": "infra/public/http/all"}), _part("routes", {"name": "infra/public/http"})]) == set()
+}
+
+test_managers_are_those_of_routes if {
+	manager := {"typedConfig": {
+		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		"rds": {"routeConfigName": "https"},
+	}}
+	fact := _fact(_part("listener", {"name": "listener~443", "filterChains": [{"filterChainMatch": {"destinationPort": 1}, "filters": [manager]}]}))
+	[fact.key, fact.unknown] == ["connection manager https", ["the rules do not know which connections get its filter chain"]]
+}

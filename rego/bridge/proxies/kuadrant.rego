@@ -1,0 +1,151 @@
+# METADATA
+# title: Kuadrant's filter
+# description: |
+#   Facts from the configuration of Kuadrant's filter in the proxies of Istio and Envoy Gateway. A set of actions has the hash
+#   of its path as its name, and actions name their policies. Limits and rules themselves are in Limitador and Authorino.
+package bridge.proxies.kuadrant
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lookup
+import data.bridge.proxies.envoy
+import data.bridge.proxies.envoy_gateway
+import data.bridge.proxies.istio
+import data.bridge.request as requests
+
+_kinds := {lower(concat(".", [kind, "kuadrant.io"])): concat("/", ["kuadrant.io", kind]) |
+	some kind in ["AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"]
+}
+
+_routes := [concat("/", [keys.gateway_api, kind]) | some kind in ["HTTPRoute", "GRPCRoute"]]
+
+# METADATA
+# description: The vendor; see `docs/reference/proxies.md` for the form of `vendor` and `facts`.
+vendor := {
+	"name": "Kuadrant",
+	"targets": _routes,
+	"section": "listeners",
+	"names": "all",
+	"fields": {kind: {} | some kind in _kinds},
+}
+
+_filter := "filter of Kuadrant"
+
+_managers := "connection managers with routes"
+
+# Gateways whose proxies should have the filter.
+facts contains {"vendor": vendor.name, "proxy": fact.proxy, "covers": fact.covers} if {
+	_is_used
+	some fact in (istio.facts | envoy_gateway.facts)
+	keys.type_of(fact.covers) == concat("/", [keys.gateway_api, "Gateway"])
+}
+
+_is_used if {
+	some kind in _kinds
+	count(lookup.keys_of(kind)) > 0
+}
+
+# Each connection manager needs the filter.
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _managers, "place": [resource.config.name, place]} if {
+	some [resource, place, _] in _managers_of_gateways
+}
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _filter,
+	"among": _managers,
+	"place": [resource.config.name, place],
+	"unknown": ["its filter is off at the listener" | filter.disabled],
+} if {
+	some [resource, place, manager] in _managers_of_gateways
+	some filter in manager.httpFilters
+	_plugin(filter)
+}
+
+# Those of listeners with a name; proxies of Envoy Gateway have one more, for probes.
+_managers_of_gateways := [[resource, place, manager] |
+	_is_used
+	some resource in input.resources
+	resource.type == "listener"
+	not startswith(resource.config.name, "envoy-gateway-proxy-ready")
+	some [place, _, manager] in envoy.managers(resource.config)
+]
+
+# The configuration of a filter that is Kuadrant's.
+_plugin(filter) := plugin if {
+	plugin := _object(_wasm(filter.typedConfig).config.configuration.value)
+	plugin.actionSets
+}
+
+_wasm(config) := config if {
+	envoy.is_of_type(config, "Wasm")
+} else := config.value if {
+	endswith(config.typeUrl, ".Wasm")
+}
+
+_object(value) := value if is_object(value)
+
+_object(value) := json.unmarshal(value) if is_string(value)
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"target": place.target,
+	"via": place.via,
+	"needs": [_filter],
+	"names": {kind: [policy | some action in set.actions; some source in action.sources; policy := _policy(kind, source)] | some kind in _kinds},
+	"refers": [_filter],
+	"updated": object.get(resource, "updated", ""),
+} if {
+	some [resource, set] in _action_sets
+	place := _places[set.name]
+}
+
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"unread": "the rules do not know to which rules all actions of Kuadrant's filter belong",
+} if {
+	some [resource, set] in _action_sets
+	not _places[set.name]
+}
+
+_action_sets := [[resource, set] |
+	some [resource, _, manager] in _managers_of_gateways
+	some filter in manager.httpFilters
+	some set in _plugin(filter).actionSets
+]
+
+# A source is `ratelimitpolicy.kuadrant.io:<namespace>/<name>`, with `#` in former versions.
+_policy(kind, source) := concat("/", [kind, parts[1]]) if {
+	parts := regex.split(`[:#]`, source)
+	count(parts) == 2
+	_kinds[parts[0]] == kind
+}
+
+# The rules and listeners of the paths from classes to rules, by the name of a set of actions: the hash of the path, of the
+# place of the match, and of the hostname.
+_places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {"target": path[count(path) - 1], "via": path[count(path) - 3]} |
+	some type in _routes
+	some route in lookup.keys_of(type)
+	some position, name in hierarchy.section_names(route)
+	rule := lookup.get(route).spec.rules[position]
+	some path in hierarchy.paths(keys.section(route, name), false)
+	count(path) == 5
+	some host in _hosts(path[2], route)
+	some place, _ in requests.written_matches(rule)
+	some id in {_id(path, name), _id(path, sprintf("rule-%d", [position + 1]))}
+}
+
+_id(path, rule) := concat("|", array.concat([_name(node) | some node in array.slice(path, 0, 4)], [sprintf("%s#%s", [_name(path[3]), rule])]))
+
+_name(node) := trim_prefix(concat("#", [one | some one in [sprintf("%s/%s", [parts.namespace, parts.name]), parts.section]; one != ""]), "-/") if {
+	parts := keys.parse(node)
+}
+
+_hosts(listener, route) := {host |
+	some one in hierarchy.listeners(keys.object_of(listener))
+	one.name == keys.parse(listener).section
+	some host in hierarchy.common_hostnames(object.get(lookup.get(route).spec, "hostnames", []), object.get(one, "hostname", ""))
+}
