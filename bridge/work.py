@@ -7,7 +7,7 @@ import asyncio
 import heapq
 import itertools
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterable, Iterator
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any, Generic, TypeVar
 
@@ -168,6 +168,9 @@ class Turns(Generic[T]):
 
     def __contains__(self, key: T) -> bool:
         return key in self._waiting.get(self._owner(key), ())
+
+    def __iter__(self) -> Iterator[T]:
+        return itertools.chain.from_iterable(self._waiting.values())
 
     def add(self, key: T, *, first: bool = False) -> None:
         """Add a key; a waiting one keeps its place. With `first` it is its owner's next one."""

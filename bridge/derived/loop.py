@@ -11,10 +11,13 @@ again; a result only says which keys a change concerns, and computes values.
 - While OPA is synced again, nothing is computed. After that, everything is stale.
 - OPA that does not answer is asked again. After any other failure of a result, all of its keys are stale, with growing
   delays. One result never waits for another.
+- A result that needs no query hears of a change when OPA has it, also while it computes. It may let a key rest before
+  it is computed again, and compute everything once a period.
 """
 
 import asyncio
 import contextlib
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +38,8 @@ from bridge.work import FAILED, PAUSE, Backoff, Turns, delay_after
 K = TypeVar("K", bound=Hashable)
 
 log = structlog.get_logger(__name__)
+
+_TICK = 0.001  # seconds: a rest that is shorter by rounding is over then
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,9 @@ class Derived(ABC, Generic[K]):
     name: str
     before_sync = False
     patient = False
+    asks = True  # whether changes wait for the query; otherwise `hear` adds the keys that they concern
     newest_first = True  # whether keys that a change concerns come before their owner's others
+    period = math.inf  # seconds after which all keys are stale again
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - for those that need it
         """Return the parts of the query `outdated` that `keys_of` needs, each with its input.
@@ -81,9 +88,9 @@ class Derived(ABC, Generic[K]):
     def hear(self, outdated: Outdated) -> None:
         """Take in what OPA says about changes, at once; `keys_of` follows when it is this result's turn."""
 
-    @abstractmethod
-    async def keys_of(self, outdated: Outdated) -> Iterable[K] | None:
+    async def keys_of(self, outdated: Outdated) -> Iterable[K] | None:  # noqa: ARG002 - for those that ask
         """Return the keys whose values changes concern; None: any. May raise an OpaError."""
+        return ()
 
     @abstractmethod
     def every(self) -> AsyncIterator[Iterable[K]]:
@@ -99,7 +106,14 @@ class Derived(ABC, Generic[K]):
 
     @abstractmethod
     def take(self, stale: Turns[K]) -> Iterable[Sequence[K]]:
-        """Remove and return the keys to compute next, at least one, in batches: one that fails keeps no other."""
+        """Remove and return the keys to compute next, in batches: one that fails keeps no other.
+
+        There is at least one, unless all of them rest.
+        """
+
+    def rest(self, key: K) -> float:  # noqa: ARG002 - for those with a pace
+        """Return the seconds for which a stale key is not taken."""
+        return 0.0
 
     def distrust(self) -> None:
         """Note that OPA is about to be synced again: no value counts until `settle`."""
@@ -114,18 +128,18 @@ class Derived(ABC, Generic[K]):
 class Loop:
     """Computes results; `note` takes the replicator's notices, `run` works until cancelled.
 
-    `revision` numbers the states of OPA's data.
+    `revision` numbers the states of OPA's data, and `epoch` its syncs, begun or ended: what was computed in an earlier
+    one does not count.
     """
 
     def __init__(self, opa: Opa) -> None:
-        self.revision = 0
+        self.revision = self.epoch = 0
         self._opa = opa
         self._works: dict[Derived[Any], _Work[Any]] = {}
         self._waiting = WaitingChanges()
         self._asking: list[Question] = []  # which OPA has not answered; a sync removes them
         self._hard: asyncio.Queue[Question] = asyncio.Queue()  # those of them that are asked in halves
         self._timeouts: Counter[Key] = Counter()  # in a row
-        self._syncs = 0  # of OPA, begun or ended
         self._is_synced: bool | None = None  # None before the first sync
         self._backoff = Backoff(FAILED)
         self._wake = asyncio.Event()
@@ -136,7 +150,7 @@ class Loop:
         """Process a notice of the replicator."""
         self.revision += 1
         if notice.refilling or notice.refilled:
-            self._syncs += 1
+            self.epoch += 1
             self._is_synced = notice.refilled
             self._waiting.clear()
             self._asking.clear()
@@ -144,6 +158,9 @@ class Loop:
             for work in self._works.values():
                 work.sync(self.revision, ended=notice.refilled)
             return
+        for work in self._works.values():
+            if not work.result.asks:
+                work.result.hear(Outdated(notice))
         self._waiting.add(notice, self.revision)
         self._wake.set()
 
@@ -170,8 +187,9 @@ class Loop:
             work.task.cancel()
 
     def add(self, result: Derived[K], keys: Iterable[K]) -> None:
-        """Note that keys are stale for another reason than a change in OPA."""
-        self._works[result].add(keys)
+        """Note that keys are stale for another reason than a change in OPA; nothing to do where all of them are."""
+        if work := self._works.get(result):
+            work.add(keys)
 
     def hear(self, result: Derived[Any], change: Notice) -> None:
         """Let a result process a change of something other than OPA data. Before `follow` there is nothing to do."""
@@ -180,7 +198,18 @@ class Loop:
 
     def renew(self, result: Derived[Any]) -> None:
         """Note that all keys of a result are stale for another reason than a change in OPA."""
-        self._works[result].start_over(self.revision)
+        if work := self._works.get(result):
+            work.start_over(self.revision)
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether OPA has everything: it was synced, and is not being synced again."""
+        return bool(self._is_synced)
+
+    def count_stale(self, result: Derived[Any]) -> int:
+        """Return the number of keys that are known to be stale."""
+        work = self._works.get(result)
+        return work.count_stale() if work else 0
 
     async def settled(self, result: Derived[Any]) -> None:
         """Wait until a result is settled."""
@@ -190,8 +219,8 @@ class Loop:
     def is_settled(self, result: Derived[Any]) -> bool:
         """Return whether no key of a result is stale, or may be because of a change that waits."""
         work = self._works.get(result)
-        asking = any(not question.again for question in self._asking)
-        return work is not None and work.is_settled and not self._waiting and not asking
+        unknown = result.asks and (self._waiting or any(not question.again for question in self._asking))
+        return work is not None and work.is_settled and not unknown
 
     async def run(self) -> None:
         """Follow changes and compute results until cancelled."""
@@ -200,6 +229,10 @@ class Loop:
                 work.task = self._tasks.create_task(work.run())
             self._tasks.create_task(self._ask_hard_questions())
             await self._ask_questions()
+
+    @property
+    def _asking_works(self) -> "_Works":
+        return [work for work in self._works.values() if work.result.asks]
 
     def _known_revision(self, answered: Question | None = None) -> int:
         """Return the last revision up to which OPA has said of every change what it concerns."""
@@ -224,7 +257,7 @@ class Loop:
 
     async def _process(self, question: Question, ask: Callable[[Question, "_Works"], Awaitable[None]]) -> None:
         """Ask OPA what changes concern, and let the results know; a question that cannot be answered waits again."""
-        works, syncs = list(self._works.values()), self._syncs
+        works, epoch = self._asking_works, self.epoch
         try:
             with tracing.span("compute statuses", links=question.change.traces):
                 await ask(question, works)
@@ -239,7 +272,7 @@ class Loop:
             log.error("query of outdated values failed", why=_describe(error), retry_seconds=wait)
             await asyncio.sleep(wait)
             self._end(question)
-            for work in works if syncs == self._syncs else ():
+            for work in works if epoch == self.epoch else ():
                 work.start_over(self._known_revision())
         else:
             self._backoff.reset()
@@ -305,10 +338,10 @@ class Loop:
         for key in slow if any(work.result.patient for work in works) else ():
             self._timeouts[key] += 1
             delay = delay_after(FAILED, self._timeouts[key])
-            asyncio.get_running_loop().call_later(delay, self._ask_again, question, key, self._syncs)
+            asyncio.get_running_loop().call_later(delay, self._ask_again, question, key, self.epoch)
 
-    def _ask_again(self, question: Question, key: Key, syncs: int) -> None:
-        if syncs == self._syncs:
+    def _ask_again(self, question: Question, key: Key, epoch: int) -> None:
+        if epoch == self.epoch:
             again = question.about(key, self.revision + 1)
             self._asking.append(again)
             self._hard.put_nowait(again)
@@ -328,6 +361,8 @@ class _Work(Generic[K]):
         self._may_work = may_work
         self._progress = progress
         self._was_settled = False
+        self._due = math.inf  # the time at which everything is stale again
+        self._until = math.inf  # the time at which there may be work
         self._wake = asyncio.Event()
         self._wake.set()
 
@@ -335,6 +370,10 @@ class _Work(Generic[K]):
     def is_settled(self) -> bool:
         """Whether no key is stale."""
         return self._was_settled
+
+    def count_stale(self) -> int:
+        """Return the number of stale keys."""
+        return len(self._stale)
 
     def sync(self, revision: int, *, ended: bool) -> None:
         """Note that OPA is being synced again, or was."""
@@ -347,7 +386,6 @@ class _Work(Generic[K]):
         """Note that all keys are stale."""
         self._everything, self._upcoming = True, None
         self._heard.clear()
-        self._stale.clear()
         self._stir(revision)
 
     def hear(self, outdated: Outdated, revision: int) -> None:
@@ -372,8 +410,7 @@ class _Work(Generic[K]):
         """Compute until cancelled."""
         backoff = Backoff(FAILED)
         while True:
-            await self._wake.wait()
-            self._wake.clear()
+            await self._wait()
             try:
                 while self._may_work and await self._do_next():
                     pass
@@ -391,25 +428,45 @@ class _Work(Generic[K]):
                 if self._may_work:
                     backoff.reset()
 
+    async def _wait(self) -> None:
+        """Wait until there may be work."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(None if self._until == math.inf else self._until):
+                await self._wake.wait()
+        self._wake.clear()
+        self._until = math.inf
+
     async def _do_next(self) -> bool:
-        """Do one piece of work; return False if there was none."""
+        """Do one piece of work; return False if there is none now."""
+        now = asyncio.get_running_loop().time()
         if self._everything:
             self._everything = False
+            self._due = now + self.result.period
             self._stale.clear()
             self._upcoming = self.result.every()
         elif self._heard:
             await self._find_keys(self._heard[0])
-        elif self._stale:
-            await self._compute(self.result.take(self._stale))
+        elif self._stale and (batches := [keys for keys in self.result.take(self._stale) if keys]):
+            await self._compute(batches)
         elif self._upcoming is not None:
             await self._take_more(self._upcoming)
-        else:
-            if not self._was_settled:
-                self._was_settled = True
-                self.result.settle(self._revision)
-                self._progress.send()
+        elif self._stale:
+            self._until = now + max(_TICK, min(map(self.result.rest, self._stale)))
             return False
+        else:
+            return self._settle(now)
         return True
+
+    def _settle(self, now: float) -> bool:
+        """Note that no key is stale; return whether everything is stale again."""
+        if not self._was_settled:
+            self._was_settled = True
+            self.result.settle(self._revision)
+            self._progress.send()
+        self._until = self._due
+        if now >= self._due:
+            self.start_over(self._revision)
+        return now >= self._due
 
     async def _find_keys(self, outdated: Outdated) -> None:
         keys = await self.result.keys_of(outdated)

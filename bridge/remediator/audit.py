@@ -262,8 +262,7 @@ class Audit(WriteLoop[str], Derived[str]):
         budget: Budget,
         replicated: Callable[[], Collection[str] | None] = lambda: None,
     ) -> None:
-        super().__init__(sink, budget)
-        self._loop = loop
+        super().__init__(loop, sink, budget)
         self._opa = opa
         self._replicated = replicated
         self.audited = Audited(opa)
@@ -316,7 +315,6 @@ class Audit(WriteLoop[str], Derived[str]):
 
     def distrust(self) -> None:
         """Drop all violations, and write nothing until all are known again."""
-        self._filling += 1
         self.audited.forget()
 
     def forget(self) -> None:
@@ -325,7 +323,7 @@ class Audit(WriteLoop[str], Derived[str]):
 
     def settle(self, revision: int) -> None:  # noqa: ARG002
         """Tell the reports what has changed, and write."""
-        self._whole = self._filling
+        self._whole = self._loop.epoch
         self._idle.clear()
         self.audited.complete()
         self._queue.add(self.audited.take_differing())

@@ -3,18 +3,21 @@
 An object that changed is evaluated at once. After a change of other data, and once a minute, all objects are: in a
 sweep, which takes at most a fifth of the time. After a change of the policy they are evaluated immediately. An object
 that differs is evaluated once more, waits for the budget, and is patched from that version.
+
+The loop computes both, as results of their own: a slow decision of a sweep delays no changed object.
 """
 
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
-from bridge.model.changes import Notice
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.observability import Record, record_nothing
 from bridge.model.placement import Mode, Placed, annotation_text, differing
@@ -23,7 +26,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.remediator.decisions import Decided, Deciding
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop, write_one
-from bridge.work import PAUSE, Budget, RetryQueue
+from bridge.work import Budget, Turns
 
 WINDOW = 60.0  # seconds
 REST = 600.0  # seconds that an object which flips is left alone
@@ -160,21 +163,25 @@ class Plan:
 
 BATCH = 500  # objects of a query: more gain nothing, and a failure costs more
 WRITE_BATCH = 20  # planned writes: each object is evaluated once more, so no write waits long for its turn
-DEBOUNCE = 0.05  # seconds in which changes gather before a sweep
+DEBOUNCE = 0.05  # seconds between sweeps at least, in which changes gather
 IDLE_SHARE = 4  # after a sweep the next one waits for this multiple of its duration, unless the policy changed
 PERIOD = 60.0  # seconds between sweeps without changes: the decision may read the time, or data of others
 LOOK = 0.5  # seconds between checks of OPA's revisions
 
 
-class Placement(WriteLoop[str]):
-    """Follows the replicator's notices; `run` works until it is cancelled.
+class Placement(WriteLoop[str], Derived[str]):
+    """Evaluates changed objects, and writes; `run` works until it is cancelled.
 
     `placed` are the kinds, `budget` bounds the patches per second, `record` gets the Events, and an object that was
     patched `most_patches` times within a minute is not patched further. `counts` has actions and reports, by name.
     """
 
+    name = "placement"
+    asks = False
+
     def __init__(
         self,
+        loop: Loop,
         opa: Opa,
         sink: StatusSink,
         placed: Iterable[Placed],
@@ -182,54 +189,33 @@ class Placement(WriteLoop[str]):
         record: Record = record_nothing,
         most_patches: int = MOST,
     ) -> None:
-        super().__init__(sink, budget, namespace_in)
+        super().__init__(loop, sink, budget, namespace_in)
         self._kinds = {one.type_id: one for one in placed}
         self._deciding = Deciding(opa)
         self._reports = Reports(record)
         self.counts = self._reports.counts  # of evaluated and patched objects, and of reports, by name
         self._flips = Flips(most_patches)
-        self._changed: RetryQueue[str] = RetryQueue(namespace_in)  # objects to evaluate
         self._plans: dict[str, Plan] = {}  # of planned writes
-        self._stale: set[str] = set()  # types whose objects must all be evaluated
-        self._wake = asyncio.Event()  # a type is stale
-        self._hurry = asyncio.Event()  # because the policy has changed
+        self._sweep = _Sweep(self, loop, self._kinds.keys())
         self._revisions: dict[str, str] = {}
         self._policy = 0  # number of policy changes
 
     @property
     def to_judge(self) -> int:
         """Return the number of objects that wait for evaluation."""
-        return len(self._changed)
+        return self._loop.count_stale(self)
 
     def set_limits(self, rate: float, most_patches: int) -> None:
         """Use these limits from now on: patches per second, and patches of one object per minute."""
         self._budget.change(rate)
         self._flips.most = most_patches
 
-    def note(self, notice: Notice) -> None:
-        """Process a notice of the replicator."""
-        if not self._kinds:
-            return
-        if notice.refilling:
-            self._filling += 1
-            self._idle.clear()
-        elif notice.refilled:
-            self._whole = self._filling
-            self._sweep_soon(self._kinds)
-        else:
-            for key in (*notice.keys, *notice.reported):
-                if key.type_id in self._kinds:
-                    self._changed.add([str(key)])
-                    self._idle.clear()
-                self._sweep_soon(self._kinds.keys() - {key.type_id})
-
     def policy_changed(self) -> None:
         """Evaluate everything immediately, also stopped objects, because the policy has changed."""
         self._policy += 1
         for key in self._flips.resume_all():
             log.info("placement resumed after policy change", object=key)
-        self._sweep_soon(self._kinds)
-        self._hurry.set()
+        self._sweep.begin_now()
 
     async def run(self) -> None:
         """Evaluate and write until cancelled; without kinds there is nothing to do."""
@@ -237,61 +223,58 @@ class Placement(WriteLoop[str]):
             self._idle.set()
             return
         async with asyncio.TaskGroup() as tasks:
-            for work in (self._sweep, self._judge_changed, self._write, self._look):
-                tasks.create_task(work())
+            tasks.create_task(self._follow_while_writing(self, self._sweep))
+            tasks.create_task(self._write())
+            tasks.create_task(self._look())
 
-    def _sweep_soon(self, types: Iterable[str]) -> None:
-        self._stale.update(types)
-        if self._stale:
+    async def settled(self) -> None:
+        """Wait until nothing waits for evaluation or writes."""
+        if self._kinds:
+            await self._loop.settled(self._sweep)
+            await self._loop.settled(self)
+        await super().settled()
+
+    def hear(self, outdated: Outdated) -> None:
+        """Evaluate changed objects; a sweep covers those that a change of other data concerns."""
+        change = outdated.change
+        keys = [str(key) for key in (*change.keys, *change.reported) if key.type_id in self._kinds]
+        if keys:
             self._idle.clear()
-            self._wake.set()
+            self._loop.add(self, keys)
 
-    async def _sweep(self) -> None:
-        clock = asyncio.get_running_loop().time
-        while True:
-            try:
-                async with asyncio.timeout(PERIOD):
-                    await self._wake.wait()
-            except TimeoutError:
-                self._sweep_soon(self._kinds)
-            await asyncio.sleep(DEBOUNCE)
-            await self._may_begin()
-            self._wake.clear()
-            self._hurry.clear()
-            types, self._stale = self._stale, set()
-            began = clock()
-            with self._working():
-                done = await self._sweep_all(types)
-            if not done:
-                self._sweep_soon(types)
-                await asyncio.sleep(PAUSE)
-                continue
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(IDLE_SHARE * (clock() - began)):
-                    await self._hurry.wait()
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """Yield nothing: a sweep has all objects."""
+        yield ()
 
-    async def _sweep_all(self, types: Iterable[str]) -> bool:
-        try:
-            for type_id in sorted(types):
-                keys = await self._deciding.keys(type_id)
-                for batch in batches(keys, BATCH):
-                    self._queue.add(await self._judge(batch))
-        except OpaError as error:
-            log.info("placement waiting for OPA", why=str(error))
-            return False
-        return True
+    def owner_of(self, key: str) -> str:
+        """Return the namespace."""
+        return namespace_in(key)
 
-    async def _judge_changed(self) -> None:
-        while True:
-            batch = await self._changed.take(BATCH)
-            with self._working():
-                await self._may_begin()
-                try:
-                    self._queue.add(await self._judge(batch))
-                except OpaError as error:
-                    log.info("placement waiting for OPA", why=str(error))
-                    self._changed.add(batch)
-                    await asyncio.sleep(PAUSE)
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Return as many objects as one query evaluates."""
+        return [stale.take(BATCH)]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Evaluate objects, and let those that differ be written."""
+        self._queue.add(await self._judge(keys))
+
+    def forget(self) -> None:
+        """Sweep: changed objects may have been missed."""
+        self._sweep.begin_now()
+
+    def distrust(self) -> None:
+        """Note that nothing is settled until OPA is synced."""
+        self._idle.clear()
+
+    def settle(self, revision: int) -> None:  # noqa: ARG002
+        """Note whether everything is evaluated."""
+        self._note_idle()
+
+    async def sweep(self, type_id: str) -> None:
+        """Evaluate all objects of a type. Raises OpaError."""
+        self._idle.clear()
+        for batch in batches(await self._deciding.keys(type_id), BATCH):
+            await self.compute(batch)
 
     async def _judge(self, keys: Sequence[str]) -> list[str]:
         """Report objects that cannot be placed, or would be; return the keys of those to write.
@@ -385,7 +368,7 @@ class Placement(WriteLoop[str]):
         log.info("placement waiting for OPA", why=str(error))
 
     def _has_work(self) -> bool:
-        return bool(self._stale or len(self._changed))
+        return not (self._loop.is_settled(self) and self._loop.is_settled(self._sweep))
 
     def _limit(self) -> int:
         return max(1, WRITE_BATCH - len(self._writers))
@@ -393,8 +376,12 @@ class Placement(WriteLoop[str]):
     def _fits(self, item: str) -> bool:
         return len(self._writers) < WRITE_BATCH and super()._fits(item)
 
+    @property
+    def _is_whole(self) -> bool:
+        return self._loop.is_synced  # each decision is one of OPA's current data
+
     def _basis(self) -> tuple[int, int]:
-        return self._filling, self._policy
+        return self._loop.epoch, self._policy
 
     async def _patch(self, item: str, planned: Planned) -> bool:
         plan = self._plans.pop(item)
@@ -410,7 +397,57 @@ class Placement(WriteLoop[str]):
             self._reports.fine(item)
         return written
 
-    async def _may_begin(self) -> None:
-        """Wait until OPA is synced and this bridge writes. Another one reports and writes until then."""
-        while not self._may_write():  # noqa: ASYNC110 (the Lease has no event here)
-            await asyncio.sleep(PAUSE)
+
+class _Sweep(Derived[str]):
+    """Evaluates all objects of types, in turn; its keys are the types. Between sweeps there is a rest."""
+
+    name = "placement of all objects"
+    asks = False
+    period = PERIOD
+
+    def __init__(self, placement: Placement, loop: Loop, types: AbstractSet[str]) -> None:
+        self._placement = placement
+        self._loop = loop
+        self._types = types
+        self._rests_until = 0.0
+        self._hurries = False  # the next sweep begins without a rest
+
+    def begin_now(self) -> None:
+        """Evaluate everything without a rest."""
+        self._rests_until, self._hurries = 0.0, True
+        self._loop.renew(self)
+
+    def hear(self, outdated: Outdated) -> None:
+        """A decision may read any other object."""
+        change = outdated.change
+        for changed in {key.type_id for key in (*change.keys, *change.reported)}:
+            self._loop.add(self, self._types - {changed})  # its own annotations would begin a sweep otherwise
+
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """Yield the types."""
+        yield self._types
+
+    def rest(self, key: str) -> float:  # noqa: ARG002 - all types rest together
+        """Return what is left of the rest after a sweep."""
+        return self._rests_until - asyncio.get_running_loop().time()
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Return all stale types after a rest."""
+        return [sorted(stale.take(len(stale), lambda key: self.rest(key) <= 0))]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Evaluate all objects of types."""
+        clock = asyncio.get_running_loop().time
+        began, self._hurries = clock(), False
+        for type_id in keys:
+            await self._placement.sweep(type_id)
+        if not self._hurries:
+            self._rests_until = clock() + max(DEBOUNCE, IDLE_SHARE * (clock() - began))
+
+    def distrust(self) -> None:
+        """Evaluate everything as soon as OPA is synced."""
+        self._rests_until, self._hurries = 0.0, True
+
+    def settle(self, revision: int) -> None:
+        """Note whether everything is evaluated."""
+        self._placement.settle(revision)

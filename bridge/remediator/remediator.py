@@ -46,8 +46,7 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
 
     def __init__(self, loop: Loop, opa: Opa, sink: StatusSink, budget: Budget, patient: Opa | None = None) -> None:
         """`patient` is a client of the same OPA with a longer timeout for queries about everything; default: `opa`."""
-        super().__init__(sink, budget, lambda item: namespace_in(item[1]))
-        self._loop = loop
+        super().__init__(loop, sink, budget, lambda item: namespace_in(item[1]))
         self._opa = opa
         self._ledger = Ledger()
         self.tallies = self._ledger.tallies
@@ -134,7 +133,6 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
 
     def distrust(self) -> None:
         """Write nothing until all outcomes are known again."""
-        self._filling += 1
         self._idle.clear()
         self._reported.clear()
         self._computing.clear()
@@ -184,7 +182,7 @@ class Remediator(WriteLoop[Item], Derived[Stale]):
     def _report(self, change: Settling) -> None:
         """Let statuses be written that a settled change affects."""
         if change.rebuilds and change.outdated is None:
-            self._whole = self._filling
+            self._whole = self._loop.epoch
         traces = change.outdated.traces if change.outdated else ()
         self._report_dirty(change.dirty, change.reports, traces, change.changed)
 

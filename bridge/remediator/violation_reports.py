@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import structlog
 
+from bridge.derived.loop import Loop
 from bridge.kube.errors import KubeError
 from bridge.kube.violation_reports import CONTENT, LABEL, OBJECT, Form, ReportClient
 from bridge.model.changes import Notice, Object
@@ -42,9 +43,16 @@ class ViolationReports(WriteLoop[str]):
     """Follows the audit; its items are keys of objects. `client` is None for a folder, which has no reports."""
 
     def __init__(
-        self, audited: Audited, opa: Opa, sink: StatusSink, budget: Budget, record: Record, client: ReportClient | None
+        self,
+        loop: Loop,
+        audited: Audited,
+        opa: Opa,
+        sink: StatusSink,
+        budget: Budget,
+        record: Record,
+        client: ReportClient | None,
     ) -> None:
-        super().__init__(sink, budget)
+        super().__init__(loop, sink, budget)
         self._audited = audited
         self._opa = opa
         self._record = record
@@ -54,6 +62,7 @@ class ViolationReports(WriteLoop[str]):
         self._chosen: set[str] = set()  # objects that have a report
         self._form: Form | None = None
         self._stored: dict[str, str] = {}  # the content of written reports, by object
+        self._begun = False  # whether there was a whole audit
         self._listing = asyncio.Event()  # reports must be listed again
 
     async def run(self) -> None:
@@ -69,7 +78,7 @@ class ViolationReports(WriteLoop[str]):
 
     def take(self, changed: Collection[str] | None) -> None:
         """Process a whole audit, in which these objects or their violations may have changed (None: any)."""
-        begins = self._whole < 0
+        begins = not self._begun
         for key in self._rows.keys() | self._audited.objects() if changed is None else changed:
             before, now = self._rows.get(key, []), self._audited.rows_of(key)
             if before != now:
@@ -81,7 +90,7 @@ class ViolationReports(WriteLoop[str]):
                 self._queue.add([key])
             elif key in self._chosen:  # created again, it has another uid, and the API server deletes its report
                 self._queue.add([key])
-        self._whole = self._filling
+        self._begun = True
         self._choose()
 
     def _choose(self) -> None:
@@ -168,6 +177,10 @@ class ViolationReports(WriteLoop[str]):
         self._queue.results["written"] += 1
         self._queue.succeeded(item)
         return True
+
+    @property
+    def _is_whole(self) -> bool:
+        return self._begun
 
     def _log_delay(self, error: OpaError) -> None:
         log.info("violation reports waiting for OPA", why=str(error))

@@ -6,11 +6,12 @@ A queue in which owners take turns, plans, a budget, and writes in parallel, to 
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import structlog
 
+from bridge.derived.loop import Derived, Loop
 from bridge.model.keys import Key, parse_key
 from bridge.opa.errors import OpaError
 from bridge.work import PAUSE, WRITERS, Budget, RetryQueue, Writers
@@ -147,18 +148,18 @@ def _log_refused(key: str, why: str) -> None:
 class WriteLoop(ABC, Generic[T]):
     """Plans and writes the differences of items, each of which stands for one object.
 
-    Subclasses follow the replicator's notices, add items to `_queue`, and plan. Nothing is written but from results of
-    the current sync of OPA (`_whole`), and while the sink may write.
+    Subclasses are computed by `loop`, add items to `_queue`, and plan. Nothing is written but from results of the
+    loop's current epoch (`_whole`), and while the sink may write.
     """
 
-    def __init__(self, sink: StatusSink, budget: Budget, owner: Callable[[T], str] = lambda _: "") -> None:
+    def __init__(self, loop: Loop, sink: StatusSink, budget: Budget, owner: Callable[[T], str] = lambda _: "") -> None:
+        self._loop = loop
         self._sink = sink
         self._budget = budget
         self._queue: RetryQueue[T] = RetryQueue(owner)
         self.results: Mapping[str, int] = self._queue.results  # of writes: RESULTS
         self._writers: Writers[T] = Writers(owner)
-        self._filling = 0  # number of full syncs of OPA
-        self._whole = -1  # the sync that all results are from; writes need the current one
+        self._whole = -1  # the epoch of the loop that all results are from; writes need the current one
         self._busy = 0  # steps of work in progress
         self._delayed = 0  # writes that wait for the budget
         self._idle = asyncio.Event()
@@ -199,12 +200,12 @@ class WriteLoop(ABC, Generic[T]):
 
     def _basis(self) -> Hashable:
         """Return what plans depend on as a whole: a change makes them outdated."""
-        return self._filling
+        return self._loop.epoch
 
     @property
     def _is_whole(self) -> bool:
-        """Return whether all results are from the current sync of OPA."""
-        return self._whole == self._filling
+        """Return whether all results are of OPA as it was synced last."""
+        return self._whole == self._loop.epoch
 
     def _may_write(self) -> bool:
         return self._is_whole and self._sink.may_write()
@@ -218,6 +219,17 @@ class WriteLoop(ABC, Generic[T]):
     async def _patch(self, item: T, planned: Planned) -> bool:
         """Write; return whether it was written."""
         return await write_one(self._sink, self._queue, item, planned)
+
+    async def _follow_while_writing(self, *results: Derived[Any]) -> None:
+        """Compute results while this bridge writes, until cancelled: another one does until then."""
+        while True:
+            while not self._sink.may_write():  # noqa: ASYNC110 (the Lease has no event here)
+                await asyncio.sleep(PAUSE)
+            with ExitStack() as following:
+                for result in results:
+                    following.enter_context(self._loop.following(result))
+                while self._sink.may_write():  # noqa: ASYNC110
+                    await asyncio.sleep(PAUSE)
 
     async def _write(self) -> None:
         """Plan and write until cancelled."""

@@ -193,7 +193,7 @@ async def _start_parts(
         )
         parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url, judge)
         known.append(parts)
-        _connect(parts, bundles, settings)
+        _connect(parts, bundles)
         ready |= parts.readiness
         if parts.publishing:
             guards["edges"] = parts.publishing.edges.wrong_tokens
@@ -258,8 +258,9 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
         budget=budget,
         remediator=Remediator(loop, impatient, store.sink, budget, patient=recovering),
         audit=audit,
-        reports=ViolationReports(audit.audited, opa, store.sink, budget, store.record, store.reports),
+        reports=ViolationReports(loop, audit.audited, opa, store.sink, budget, store.record, store.reports),
         placement=Placement(
+            loop,
             opa,
             store.sink,
             settings.placed_types,
@@ -276,7 +277,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     )
 
 
-def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
+def _connect(parts: Parts, bundles: Bundles) -> None:
     """Let parts listen to each other's changes."""
     replicator = parts.replicator
     bundles.modules.on_fresh_start(replicator.doubt)
@@ -287,8 +288,6 @@ def _connect(parts: Parts, bundles: Bundles, settings: Settings) -> None:
     replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.take)
-    if settings.placed_types:
-        replicator.listen(parts.placement.note)
     if parts.publishing:
         replicator.listen(parts.publishing.note)
 

@@ -176,8 +176,7 @@ async def at_work(
             assert event_type == "Warning"
             bridge.events.append((regarding["metadata"]["name"], reason, message))
 
-        bridge.placement = Placement(parts.opa, parts.sink, placed, budget or Budget(1000, 1000), record)
-        parts.replicator.listen(bridge.placement.note)
+        bridge.placement = Placement(parts.loop, parts.opa, parts.sink, placed, budget or Budget(1000, 1000), record)
         async with parts.at_work(bridge.placement.run):
             yield bridge
 

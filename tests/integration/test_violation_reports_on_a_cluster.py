@@ -119,7 +119,7 @@ async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]
         opa, sink, budget = parts.opa, parts.sink, Budget(1000, 1000)
         audit = Audit(parts.loop, opa, sink, budget, lambda: ALWAYS)
         client = ReportClient(FencedClient(parts.client, parts.lease))
-        reports = ViolationReports(audit.audited, opa, sink, budget, record, client)
+        reports = ViolationReports(parts.loop, audit.audited, opa, sink, budget, record, client)
         parts.replicator.listen(reports.list_again, CRD)
         audit.listen(reports.take)
         async with parts.at_work(audit.run, reports.run):

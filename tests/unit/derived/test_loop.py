@@ -446,11 +446,12 @@ async def test_waiting_for_a_result_ends_at_once_when_it_is_settled() -> None:
 
 
 async def test_a_result_that_is_followed_while_opa_is_asked_is_settled_when_it_has_answered() -> None:
-    late = Lengths()
-    async with computing(Lengths()) as (loop, _):
+    former, late = Lengths(), Lengths()
+    async with computing(former) as (loop, _):
         loop.note(changed("a/x"))
         await asyncio.sleep(0.5)
         with loop.following(late):
+            loop.leave(former)
             await asyncio.sleep(0.1)
             assert late.settled == [loop.revision]
             assert not loop.is_settled(late)
@@ -470,7 +471,11 @@ async def test_a_result_left_while_it_computes_ends_its_work() -> None:
 
 @pytest.mark.parametrize("defect", [ValueError("defect"), OpaRejected(500, "internal_error", "odd")])
 async def test_delays_after_failed_queries_grow_until_one_succeeds(defect: Exception) -> None:
-    result = Lengths()
+    class Unconcerned(Lengths):
+        async def keys_of(self, outdated: Outdated) -> Iterable[str] | None:
+            return ()
+
+    result = Unconcerned()
     async with computing(result) as (loop, opa):
         for _ in range(2):
             opa.asked_at.clear()
@@ -696,6 +701,7 @@ async def test_added_keys_and_a_renewal_count_at_once() -> None:
         assert result.taken() == ["a/x"]
         loop.add(result, ["a/y"])
         loop.renew(result)
+        loop.add(result, ["a/z"])
         assert not loop.is_settled(result)
         await settled(loop, result)
         assert result.taken() == ["a/one"]
@@ -769,3 +775,113 @@ async def test_a_result_is_settled_once_for_each_time_that_something_was_stale()
         loop.add(result, ["a/x"])
         await asyncio.sleep(10)
         assert result.settled == [loop.revision, loop.revision]
+
+
+class Hearing(Lengths):
+    """A result that needs no query: it hears of changes when OPA has them. Each key rests for five seconds."""
+
+    asks = False
+
+    def __init__(self, loop: list[Loop], *known: str) -> None:
+        super().__init__(*known)
+        self.loop = loop
+        self.rested: dict[str, float] = {}
+
+    def hear(self, outdated: Outdated) -> None:
+        """The changed objects are stale."""
+        for loop in self.loop:
+            loop.add(self, [f"{key.namespace}/{key.name}" for key in outdated.change.keys])
+
+    def owner_of(self, key: str) -> str:
+        """Each its own: one that rests delays no other."""
+        return key
+
+    def rest(self, key: str) -> float:
+        """What is left of the five seconds."""
+        return self.rested.get(key, 0.0) - asyncio.get_running_loop().time()
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """One that has rested."""
+        return [stale.take(1, lambda key: self.rest(key) <= 0)]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Begin a rest."""
+        await super().compute(keys)
+        for key in keys:
+            self.rested[key] = asyncio.get_running_loop().time() + 5
+
+
+async def test_a_result_that_does_not_ask_hears_of_a_change_while_another_waits_for_the_answer() -> None:
+    loops: list[Loop] = []
+    hearing, asking = Hearing(loops), Lengths()
+    async with computing(hearing, asking) as (loop, opa):
+        loops.append(loop)
+        loop.note(changed("a/x"))
+        assert not loop.is_settled(hearing)
+        await loop.settled(hearing)
+        assert (hearing.taken(), asking.taken()) == (["a/x"], [])
+        await settled(loop, asking)
+        assert (hearing.taken(), asking.taken(), len(opa.queries)) == ([], ["a/x"], 1)
+
+
+async def test_a_key_rests_and_keeps_no_other_from_its_turn() -> None:
+    loops: list[Loop] = []
+    hearing = Hearing(loops, "a/one")
+    async with computing(hearing) as (loop, opa):
+        loops.append(loop)
+        loop.note(changed("a/one"))
+        await asyncio.sleep(0.5)
+        loop.note(changed("a/x"))
+        await asyncio.sleep(2)
+        loop.note(changed("a/one"))
+        assert hearing.taken() == ["a/one", "a/x"]
+        assert not loop.is_settled(hearing)
+        await loop.settled(hearing)
+        assert hearing.taken() == ["a/one"]
+        first, _, again = hearing.begun_at
+        assert round(again - first, 1) == 6.0
+        assert not opa.queries
+
+
+async def test_further_keys_are_listed_while_others_rest() -> None:
+    hearing = Hearing([], "a/one", "a/two")
+    async with computing(hearing) as (loop, _):
+        hearing.taken()
+        hearing.rested["a/two"] = 0.0
+        loop.renew(hearing)
+        await asyncio.sleep(2)
+        assert hearing.taken() == ["a/two"]
+        await settled(loop, hearing)
+        assert hearing.taken() == ["a/one"]
+
+
+async def test_everything_is_stale_again_after_a_period() -> None:
+    result = Lengths("a/one")
+    result.period = 60.0
+    async with computing(result, Lengths("b/two")) as (_, _):
+        await asyncio.sleep(200)
+        begun = [round(at - result.begun_at[0]) for at in result.begun_at]
+        assert begun == [0, 60, 120, 180]
+
+
+async def test_a_period_ends_only_when_nothing_is_stale() -> None:
+    result = Lengths("a/one")
+    result.period = 10.0
+    async with computing(result) as (loop, _):
+        result.taken()
+        loop.add(result, [f"a/{number}" for number in range(15)])
+        await asyncio.sleep(18)
+        assert result.taken() == [*(f"a/{number}" for number in range(15)), "a/one"]
+
+
+async def test_the_number_of_stale_keys_and_the_syncs_are_known() -> None:
+    result = Lengths()
+    async with computing(result) as (loop, _):
+        loop.add(result, ["a/x", "a/y", "a/z"])
+        assert (loop.count_stale(result), loop.count_stale(Lengths())) == (3, 0)
+        epoch = loop.epoch
+        assert loop.is_synced
+        loop.note(SYNCING)
+        assert (loop.is_synced, loop.epoch) == (False, epoch + 1)
+        loop.note(SYNCED)
+        assert (loop.is_synced, loop.epoch) == (True, epoch + 2)

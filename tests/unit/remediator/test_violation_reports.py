@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from bridge.derived.loop import Loop
 from bridge.kube.errors import Forbidden
 from bridge.kube.violation_reports import FORMS, Form, StoredReport
+from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.remediator import violation_reports
@@ -113,8 +115,11 @@ async def reporting(
     def record(regarding: Mapping[str, Any], event_type: str, reason: str, message: str) -> None:
         told.append((regarding["metadata"]["name"], reason, message))
 
-    reports = ViolationReports(audited, Objects(), sink or MemorySink(), Budget(1000, 1000), record, server)  # type: ignore[arg-type]
-    async with working(reports.run):
+    opa, budget = Objects(), Budget(1000, 1000)
+    loop = Loop(opa)
+    reports = ViolationReports(loop, audited, opa, sink or MemorySink(), budget, record, server)  # type: ignore[arg-type]
+    async with working(loop.run, reports.run):
+        loop.note(Notice(refilled=True))
         await asyncio.sleep(1)
         yield reports, audited, told
 
