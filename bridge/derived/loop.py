@@ -129,7 +129,7 @@ class Loop:
     """Computes results; `note` takes the replicator's notices, `run` works until cancelled.
 
     `revision` numbers the states of OPA's data, and `epoch` its syncs, begun or ended: what was computed in an earlier
-    one does not count.
+    one is ignored.
     """
 
     def __init__(self, opa: Opa) -> None:

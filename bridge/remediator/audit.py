@@ -1,7 +1,6 @@
 """The audit: violations of Constraints by existing objects, updated with OPA, and reported in their statuses."""
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -253,6 +252,7 @@ class Audit(WriteLoop[str], Derived[str]):
     """
 
     name = "audit"
+    period = PERIOD
 
     def __init__(
         self,
@@ -268,7 +268,6 @@ class Audit(WriteLoop[str], Derived[str]):
         self.audited = Audited(opa)
         self._follow: Callable[[Collection[str] | None], None] = lambda _: None
         self._revision: str | None = None  # of the policies with which everything was evaluated
-        self._due = 0.0  # the time of the next full evaluation
 
     def listen(self, follow: Callable[[Collection[str] | None], None]) -> None:
         """Call `follow` after each whole evaluation with the result of `Audited.take_changed`."""
@@ -297,7 +296,6 @@ class Audit(WriteLoop[str], Derived[str]):
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """Yield all objects that Constraints match."""
         self._revision = await self._opa.bundle_revision()
-        self._due = time.monotonic() + PERIOD
         yield await self.audited.stale_all()
 
     def owner_of(self, key: str) -> str:
@@ -332,13 +330,13 @@ class Audit(WriteLoop[str], Derived[str]):
         self._note_idle()
 
     async def _look(self) -> None:
-        """Evaluate everything again if OPA has other policies, and once a period."""
+        """Evaluate everything again if OPA has other policies."""
         while True:
             await asyncio.sleep(LOOK)
             if not self._loop.is_settled(self) or not self.audited.needed:
                 continue
             try:
-                if await self._opa.bundle_revision() != self._revision or time.monotonic() >= self._due:
+                if await self._opa.bundle_revision() != self._revision:
                     self._loop.renew(self)
             except OpaError as error:
                 log.info("audit waiting for OPA", why=str(error))

@@ -7,26 +7,26 @@ or ceases to violate.
 """
 
 import asyncio
-import contextlib
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import structlog
 
-from bridge.derived.loop import Loop
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.kube.errors import KubeError
 from bridge.kube.violation_reports import CONTENT, LABEL, OBJECT, Form, ReportClient
-from bridge.model.changes import Notice, Object
+from bridge.model.changes import Object
 from bridge.model.keys import CLUSTER, Key, parse_key, pointer
 from bridge.model.observability import Record
+from bridge.model.types import CRD
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.judging import Row
 from bridge.remediator.audit import Audited
 from bridge.remediator.writer import Planned, StatusSink, WriteLoop
-from bridge.work import PAUSE, Budget
+from bridge.work import Budget, Turns
 
 log = structlog.get_logger(__name__)
 
@@ -39,8 +39,15 @@ _SEVERITIES = ("critical", "high", "medium", "low", "info")
 _SOURCE = "policy-bridge"
 
 
-class ViolationReports(WriteLoop[str]):
-    """Follows the audit; its items are keys of objects. `client` is None for a folder, which has no reports."""
+class ViolationReports(WriteLoop[str], Derived[str]):
+    """Follows the audit; its items are keys of objects. `client` is None for a folder, which has no reports.
+
+    The loop lists the reports when this bridge begins to write, after changes of CRDs, and once a period.
+    """
+
+    name = "violation reports"
+    asks = False
+    period = RELISTED
 
     def __init__(
         self,
@@ -63,20 +70,34 @@ class ViolationReports(WriteLoop[str]):
         self._form: Form | None = None
         self._stored: dict[str, str] = {}  # the content of written reports, by object
         self._begun = False  # whether there was a whole audit
-        self._listing = asyncio.Event()  # reports must be listed again
 
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._write())
             if self._client is not None:
-                tasks.create_task(self._list(self._client))
+                tasks.create_task(self._follow_while_writing(self))
 
-    def list_again(self, _: Notice) -> None:
+    def hear(self, outdated: Outdated) -> None:
         """Look for CRDs of reports again after a change of CRDs."""
-        self._listing.set()
+        if any(key.type_id == CRD for key in outdated.change.keys):
+            self._loop.renew(self)
 
-    def take(self, changed: Collection[str] | None) -> None:
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """List the reports; yield the objects that have one, or should."""
+        if self._client is not None:
+            await self._list(self._client)
+        yield {*self._stored, *self._chosen}
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Return all of them."""
+        return [stale.take(len(stale))]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Let reports be written that differ."""
+        self._queue.add(keys)
+
+    def follow(self, changed: Collection[str] | None) -> None:
         """Process a whole audit, in which these objects or their violations may have changed (None: any)."""
         begins = not self._begun
         for key in self._rows.keys() | self._audited.objects() if changed is None else changed:
@@ -105,26 +126,17 @@ class ViolationReports(WriteLoop[str]):
         self._chosen = chosen
 
     async def _list(self, client: ReportClient) -> None:
-        """List the reports when this bridge begins to write, after changes of CRDs, and once a period."""
-        while True:
-            while not self._may_write():
-                self._form, self._stored = None, {}
-                await asyncio.sleep(PAUSE)
-            self._listing.clear()
-            try:
-                forms = await client.served_forms()
-                self._form = forms[0] if forms else None
-                stored = await client.stored(forms[0]) if forms else []
-                self._stored = {report.object: report.content for report in stored}
-                for report in [report for form in forms[1:] for report in await client.stored(form)]:
-                    await self._budget.spend()
-                    await client.delete(report.path)
-            except KubeError as error:
-                log.warning("violation reports not written", why=str(error))
-            self._queue.add({*self._stored, *self._chosen})
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(RELISTED):
-                    await self._listing.wait()
+        """Read the reports of the cluster; delete those of another form."""
+        try:
+            forms = await client.served_forms()
+            self._form = forms[0] if forms else None
+            stored = await client.stored(forms[0]) if forms else []
+            self._stored = {report.object: report.content for report in stored}
+            for report in [report for form in forms[1:] for report in await client.stored(form)]:
+                await self._budget.spend()
+                await client.delete(report.path)
+        except KubeError as error:
+            log.warning("violation reports not written", why=str(error))
 
     async def _plan(self, batch: Sequence[str]) -> dict[str, Planned | None]:
         planned: dict[str, Planned | None] = {}
@@ -146,7 +158,6 @@ class ViolationReports(WriteLoop[str]):
 
     def _set_aside(self) -> None:
         self._former.clear()
-        self._listing.set()  # another bridge may write meanwhile
 
     def _record_events(self, obj: Object, before: Iterable[Row], now: Iterable[Row]) -> None:
         """Record an Event for each Constraint that the object begins or ceases to violate."""

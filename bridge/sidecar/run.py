@@ -285,9 +285,8 @@ def _connect(parts: Parts, bundles: Bundles) -> None:
     parts.loading.loader.before_rules_change(replicator.rules_change)
     replicator.listen(parts.concerned.note)
     replicator.listen(parts.loop.note)
-    replicator.listen(parts.reports.list_again, CRD)
     replicator.listen(parts.store.rediscover, CRD)
-    parts.audit.listen(parts.reports.take)
+    parts.audit.listen(parts.reports.follow)
     if parts.publishing:
         replicator.listen(parts.publishing.note)
 

@@ -12,7 +12,7 @@ import yaml
 
 from bridge.kube.lease import FencedClient
 from bridge.kube.violation_reports import LABEL, ReportClient
-from bridge.model.types import ALWAYS, CRD
+from bridge.model.types import ALWAYS
 from bridge.remediator.audit import Audit
 from bridge.remediator.violation_reports import ViolationReports
 from bridge.work import Budget
@@ -120,8 +120,7 @@ async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]
         audit = Audit(parts.loop, opa, sink, budget, lambda: ALWAYS)
         client = ReportClient(FencedClient(parts.client, parts.lease))
         reports = ViolationReports(parts.loop, audit.audited, opa, sink, budget, record, client)
-        parts.replicator.listen(reports.list_again, CRD)
-        audit.listen(reports.take)
+        audit.listen(reports.follow)
         async with parts.at_work(audit.run, reports.run):
             yield reports, told
 

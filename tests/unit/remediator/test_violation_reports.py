@@ -12,6 +12,7 @@ from bridge.kube.errors import Forbidden
 from bridge.kube.violation_reports import FORMS, Form, StoredReport
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
+from bridge.model.types import CRD
 from bridge.opa.client import Opa
 from bridge.remediator import violation_reports
 from bridge.remediator.audit import Audited
@@ -68,11 +69,12 @@ class Server:
     def __init__(self, *forms: Form) -> None:
         self.forms = list(forms)
         self.reports: dict[str, Any] = {}
-        self.writes = 0
+        self.writes = self.listed = 0
         self.forbidden = False
 
     async def served_forms(self) -> list[Form]:
         """As given."""
+        self.listed += 1
         return self.forms
 
     async def stored(self, form: Form) -> list[StoredReport]:
@@ -128,19 +130,19 @@ async def test_a_report_follows_the_violations_of_its_object() -> None:
     server = Server(OPEN, OLD)
     async with reporting(server) as (reports, audited, told):
         audited.rows = {CART: [row("a", "one")]}
-        reports.take(None)
+        reports.follow(None)
         await asyncio.sleep(1)
         assert (server.about, told) == (["cart"], [])
         audited.rows = {PAY: [row("b", "two"), row("b", "three")]}
-        reports.take({CART, PAY})
+        reports.follow({CART, PAY})
         await asyncio.sleep(1)
         assert server.about == ["pay"]
         assert sorted(told) == [
             ("cart", "PolicyViolationResolved", "[a] is no longer violated"),
             ("pay", "PolicyViolation", "[b] three (and 1 more)"),
         ]
-        reports.take({PAY})
-        reports.take(None)
+        reports.follow({PAY})
+        reports.follow(None)
         await asyncio.sleep(1000)
         assert server.writes == 3
 
@@ -154,7 +156,7 @@ async def test_reports_of_an_earlier_bridge_are_compared() -> None:
         server.reports[OPEN.namespaced.object_path("shop", one["metadata"]["name"])] = one
     async with reporting(server) as (reports, audited, told):
         audited.rows = {CART: [row("a", "one")]}
-        reports.take(None)
+        reports.follow(None)
         await asyncio.sleep(1)
         assert (server.about, server.writes, told) == (["cart"], 1, [])
 
@@ -166,7 +168,7 @@ async def test_reports_of_another_form_are_deleted() -> None:
     server.reports[OLD.namespaced.object_path("shop", body["metadata"]["name"])] = body
     async with reporting(server) as (reports, audited, _):
         audited.rows = {CART: [row("a", "one")]}
-        reports.take(None)
+        reports.follow(None)
         await asyncio.sleep(1)
         assert [path.split("/")[2] for path in server.reports] == [OPEN.group]
 
@@ -174,9 +176,9 @@ async def test_reports_of_another_form_are_deleted() -> None:
 async def test_without_crds_there_are_only_events() -> None:
     server = Server()
     async with reporting(server) as (reports, audited, told):
-        reports.take(None)
+        reports.follow(None)
         audited.rows = {CART: [row("a", "one")]}
-        reports.take({CART})
+        reports.follow({CART})
         await asyncio.sleep(1)
         assert (server.reports, told) == ({}, [("cart", "PolicyViolation", "[a] one")])
 
@@ -186,11 +188,58 @@ async def test_a_forbidden_report_is_written_when_it_is_allowed() -> None:
     server.forbidden = True
     async with reporting(server) as (reports, audited, _):
         audited.rows = {CART: [row("a", "one")]}
-        reports.take(None)
+        reports.follow(None)
         await asyncio.sleep(100)
         assert server.reports == {}
         server.forbidden = False
         await asyncio.sleep(100)
+        assert server.about == ["cart"]
+
+
+async def test_reports_that_another_client_deletes_are_written_again() -> None:
+    server = Server(OPEN)
+    async with reporting(server) as (reports, audited, _):
+        audited.rows = {CART: [row("a", "one")]}
+        reports.follow(None)
+        await asyncio.sleep(1)
+        server.reports.clear()
+        await asyncio.sleep(2 * violation_reports.RELISTED)
+        assert server.about == ["cart"]
+
+
+async def test_reports_are_written_when_their_crd_is_created() -> None:
+    server = Server()
+    async with reporting(server) as (reports, audited, _):
+        audited.rows = {CART: [row("a", "one")]}
+        reports.follow(None)
+        await asyncio.sleep(1)
+        server.forms.append(OPEN)
+        reports._loop.note(Notice((parse_key(f"{CRD}/-/reports.openreports.io"),)))
+        await asyncio.sleep(1)
+        assert server.about == ["cart"]
+
+
+async def test_reports_are_listed_when_this_bridge_begins_to_write() -> None:
+    class Sink(MemorySink):
+        held = False
+
+        def may_write(self) -> bool:
+            return self.held
+
+    server, sink = Server(OPEN), Sink()
+    async with reporting(server, sink) as (reports, audited, _):
+        audited.rows = {CART: [row("a", "one")]}
+        reports.follow(None)
+        await asyncio.sleep(100)
+        assert (server.listed, server.about) == (0, [])
+        sink.held = True
+        await asyncio.sleep(2)
+        assert server.about == ["cart"]
+        sink.held = False
+        await asyncio.sleep(2)
+        server.reports.clear()  # as another bridge may do
+        sink.held = True
+        await asyncio.sleep(2)
         assert server.about == ["cart"]
 
 
@@ -199,11 +248,11 @@ async def test_the_most_severe_violations_have_reports(monkeypatch: Any) -> None
     server = Server(OPEN)
     async with reporting(server) as (reports, audited, _):
         audited.rows = {CART: [row("a", "one", "low")]}
-        reports.take(None)
+        reports.follow(None)
         await asyncio.sleep(1)
         assert server.about == ["cart"]
         audited.rows[PAY] = [row("a", "one", "high")]
-        reports.take({PAY})
+        reports.follow({PAY})
         await asyncio.sleep(1)
         assert server.about == ["pay"]
 
