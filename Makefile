@@ -28,8 +28,13 @@ PYTEST = $(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-re
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
 
-setup: $(STAMP) ## Virtual environment (.venv) and OPA
-	@$(TOOLS) install opa
+# OPA is downloaded, or built by Go, while pip installs the packages.
+setup: ## Virtual environment (.venv) and OPA
+	@$(MAKE) --silent -j 2 $(STAMP) opa
+
+.PHONY: opa
+opa:
+	@"$$(.ci/python)" -m hack.tools install opa
 
 setup-test: $(STAMP)
 	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds

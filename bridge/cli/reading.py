@@ -15,6 +15,7 @@ import click
 from bridge.cli.options import TEMPLATES
 from bridge.cli.output import Answer, print_error
 from bridge.cli.source import SOURCE, Input, read_input
+from bridge.model.keys import is_key, parse_key
 from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -329,7 +330,11 @@ def _report_faults(engine: Engine) -> bool:
             print_error(f"error: {problem.subject}: {problem.message}")
     if objects := list(dict.fromkeys(one.subject for one in engine.rejected)):
         hint = "" if _runs("get", "modules") else " (`pbctl get modules` shows why)"
-        print_error(
-            f"warning: Rego of {first_of(objects, _NAMED)} was rejected and is not included in this result{hint}"
-        )
+        named = first_of([_subject_name(one) for one in objects], _NAMED)
+        print_error(f"warning: rejected Rego is not included in this result: {named}{hint}")
     return bool(engine.problems)
+
+
+def _subject_name(subject: str) -> str:
+    """Return an object's key as `Kind/namespace/name`; another subject, such as a file, as it is."""
+    return short_key(parse_key(subject)) if is_key(subject) else subject

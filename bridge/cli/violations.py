@@ -69,7 +69,7 @@ async def _constraints(engine: Engine, names: Sequence[str]) -> list[Entry]:
             near = nearest(name, known)
             existing = f"existing Constraints: {', '.join(sorted(known)) or 'none'}"
             hint = f"did you mean {near}?" if near else existing
-            raise NameNotFoundError(f"Constraint {name} does not exist; {hint}")
+            raise NameNotFoundError(f"Constraint/{name} does not exist; {hint}")
     return [known[name] for name in names or sorted(known)]
 
 
@@ -80,11 +80,11 @@ def _report_inactive(engine: Engine, constraints: Sequence[Entry]) -> bool:
         name, condition = entry["constraint"], entry["condition"]
         if entry["unaudited"]:
             kinds = ", ".join(entry["unaudited"])
-            print_error(f"warning: Constraint {name}: not evaluated because not replicated: {kinds}")
+            print_error(f"warning: Constraint/{name}: not evaluated because not replicated: {kinds}")
         if condition["status"] != "True":
             what = " is not active:" if condition["reason"] == "Invalid" else ":"
             key = parse_key(f"policybridge.io/Constraint/-/{name}")
-            at_fault |= report_at(engine, key, f"Constraint {name}{what} {condition['message']}")
+            at_fault |= report_at(engine, key, f"Constraint/{name}{what} {condition['message']}")
     return at_fault
 
 
@@ -99,7 +99,7 @@ async def _report_exemptions(engine: Engine, names: Sequence[str], rows: Sequenc
     counted = {name: {"total": 0, "first": [], "exempted": found} for name, found in exempted.items()}
     for entry in await engine.opa.query("constraints", {"constraints": names, "counted": counted, **SKIP_MISSING}):
         for remark in entry["exemptions"]:
-            print_error(f"warning: Constraint {entry['constraint']}: {remark}")
+            print_error(f"warning: Constraint/{entry['constraint']}: {remark}")
 
 
 def _violation_table(rows: Sequence[Entry], *, wide: bool) -> Table:

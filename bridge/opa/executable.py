@@ -109,6 +109,7 @@ DOWNLOADS = "BRIDGE_DOWNLOADS"  # this variable with the value `never` forbids d
 _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _PROBE_TIMEOUT = 10.0  # seconds for an executable to print its version
 _NETWORK_TIMEOUT = 10.0  # seconds without a byte of a download
+PROGRESS = 5.0  # seconds between two lines about a download
 _ABANDONED = 24 * 3600  # seconds after which an unfinished folder belongs to no running process
 _SOURCE = "source"  # the file next to a tool with its origin
 
@@ -273,13 +274,20 @@ def published_checksum(text: str, file: str, where: str) -> str:
 
 
 def fetch(url: str, target: Path) -> str:
-    """Download a file and return its SHA-256. Raises OSError, whose text names the URL."""
+    """Download a file, with a line about its progress every 5 s, and return its SHA-256.
+
+    Raises OSError, whose text names the URL.
+    """
     digest = hashlib.sha256()
     try:
         with urllib.request.urlopen(url, timeout=_NETWORK_TIMEOUT) as answer, target.open("wb") as file:
+            whole, due = int(answer.headers.get("Content-Length") or 0), time.monotonic() + PROGRESS
             while chunk := answer.read(1 << 20):
                 digest.update(chunk)
                 file.write(chunk)
+                if whole and time.monotonic() >= due:
+                    say(f"{target.name}: {file.tell() >> 20} of {whole >> 20} MiB downloaded")
+                    due = time.monotonic() + PROGRESS
     except (OSError, http.client.HTTPException) as error:
         if isinstance(error, urllib.error.HTTPError):
             error.close()

@@ -34,7 +34,9 @@ PATIENCE = SLOW  # seconds until a report
 BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon responds
 
 
-_NO_MODULES = "OPA has not loaded the bridge's modules yet (an OPA of your own needs what `pbctl admin opa-config` prints)"
+_NO_MODULES = (
+    "OPA has not loaded the bridge's modules yet (an OPA of your own needs what `pbctl admin opa-config` prints)"
+)
 
 
 async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> None:

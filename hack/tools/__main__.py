@@ -1,11 +1,14 @@
-"""`python -m hack.tools install|which NAME…`: install missing tools into the cache, or print where they are."""
+"""`python -m hack.tools install|which NAME…`: install missing tools into the cache, or print where they are.
+
+Python's standard library is enough for all but the CRDs, so `make setup` installs OPA while pip installs the packages.
+"""
 
 import argparse
 import sys
 
 from bridge.opa.executable import ToolError, say
 from hack.tools import TOOLS, ensure, find
-from hack.tools.crds import CRDS, GATEWAY_API_VERSION, ensure_crds, find_crds
+from hack.tools.catalog import CRDS
 
 NAMES = (*TOOLS, CRDS)
 
@@ -13,6 +16,8 @@ NAMES = (*TOOLS, CRDS)
 def install(name: str) -> None:
     """Install a missing tool, and report it. Raises ToolError."""
     if name == CRDS:
+        from hack.tools.crds import GATEWAY_API_VERSION, ensure_crds
+
         say(f"{name} {GATEWAY_API_VERSION}: {ensure_crds()}")
         return
     found = ensure(name)
@@ -21,7 +26,12 @@ def install(name: str) -> None:
 
 def print_path(name: str) -> None:
     """Print the path of a tool. Raises ToolError if it is missing."""
-    path = find_crds() if name == CRDS else getattr(find(name), "path", None)
+    if name == CRDS:
+        from hack.tools.crds import find_crds
+
+        path = find_crds()
+    else:
+        path = getattr(find(name), "path", None)
     if path is None:
         raise ToolError(f"{name} is not installed; `{sys.executable} -m hack.tools install {name}` gets it")
     print(path)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from bridge.opa import executable
 from bridge.opa.executable import Version
 
+CRDS = "gateway-api-crds"  # the name of Gateway API's CRDs among the tools
+
 
 @dataclass(frozen=True, slots=True)
 class GoBuild:

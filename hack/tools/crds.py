@@ -11,7 +11,6 @@ import yaml
 from bridge.opa.executable import ToolError, cache_root, locked, new_folder, say, write_source
 from hack.tools.building import download_module
 
-CRDS = "gateway-api-crds"  # their name among the tools
 GATEWAY_API_VERSION = "1.7.0"
 CHANNELS = ("standard", "experimental")
 

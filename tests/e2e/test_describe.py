@@ -97,7 +97,7 @@ def test_rejected_rego_of_others_is_one_warning_and_events_are_shown(
     more = {"BRIDGE_POLICY_NAMESPACES": NAME}
     answer = bridge("describe", "svc/cart", "-n", NAME, *where, more=more)
     assert answer.returncode == 0
-    warning = f"warning: Rego of core/ConfigMap/{NAME}/{NAME} was rejected"
+    warning = f"warning: rejected Rego is not included in this result: ConfigMap/{NAME}/{NAME}"
     assert [line for line in answer.stderr.splitlines() if line.startswith(warning)] == answer.stderr.splitlines()
     assert "an event that kubectl shows, too" in answer.stdout
     assert "(x3)" in answer.stdout

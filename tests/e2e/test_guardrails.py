@@ -173,7 +173,7 @@ def test_misspelled_parameters_of_a_guardrail_are_errors_and_answer_unknown(brid
     (tmp_path / "new.yaml").write_text(NEW.replace("minimum", "min"))
     found = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
     assert found.returncode == 2
-    assert found.stderr == f"error: {tmp_path}/new.yaml:1: Constraint contrast: {message}\n"
+    assert found.stderr == f"error: {tmp_path}/new.yaml:1: Constraint/contrast: {message}\n"
     assert {(row["message"], row["details"]["severity"]) for row in json.loads(found.stdout)} == {(message, "unknown")}
     analyzed = bridge("analyze", "-f", tmp_path, "--manifests", SHOP, "-o", "json")
     assert {one["message"] for one in json.loads(analyzed.stdout)["problems"]["introduced"]} == {message}
@@ -219,8 +219,8 @@ def test_an_exempted_violation_is_listed_and_does_not_count(bridge: Run, tmp_pat
     assert done.returncode == 0
     assert "team web until 2999-01-01, it moves" in done.stdout
     assert done.stderr.splitlines() == [
-        "warning: Constraint checkout: exemptions[1] of team web exempts no violation",
-        "warning: Constraint checkout: exemptions[2] of team web expired on 2020-01-01",
+        "warning: Constraint/checkout: exemptions[1] of team web exempts no violation",
+        "warning: Constraint/checkout: exemptions[2] of team web expired on 2020-01-01",
     ]
     done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
     assert {row["exemption"]["number"] for row in json.loads(done.stdout)} == {0}

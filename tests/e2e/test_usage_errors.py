@@ -84,7 +84,7 @@ def test_unreadable_input_is_one_line_with_the_valid_form(
         ),
         (
             f"violations memory-limit --manifests {ROOT}/examples/constraints",
-            "error: Constraint memory-limit does not exist; did you mean memory-limits?\n",
+            "error: Constraint/memory-limit does not exist; did you mean memory-limits?\n",
         ),
         ("opa-config --bridge-url bridge:1234", "error: --bridge-url bridge:1234: write http://HOST:PORT\n"),
         ("opa-config --view Gateway/infra/public", "'Gateway/infra/public' is not a name of a view"),

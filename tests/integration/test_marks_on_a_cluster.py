@@ -81,7 +81,7 @@ async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(p
     await place.policy("wide", "blue", "Gateway", "public")
     lease = fresh_name("lease")
     async with at_work(place, lease) as bridge:
-        await until(marks.gateway, [f"{mark}: Affected by HuePolicy {place.namespace}/wide"])
+        await until(marks.gateway, [f"{mark}: Affected by HuePolicy/{place.namespace}/wide"])
         await until(marks.parents, [("public", "they/them", ["Accepted"]), ("public", us, [mark])])
         route = await place.get("httproutes", "shop")
         assert route["status"]["parents"][0] == their_entry
@@ -105,7 +105,7 @@ async def test_marks_keep_the_status_of_others_and_are_removed_with_the_policy(p
 
 async def test_marks_go_with_their_policy_kind_and_follow_its_controllers_name(place: Place) -> None:
     marks = Marks(place)
-    message = f"Affected by HuePolicy {place.namespace}/wide"
+    message = f"Affected by HuePolicy/{place.namespace}/wide"
     await place.policy("wide", "blue", "Gateway", "public")
     async with at_work(place):
         await until(marks.gateway, [f"{place.group}/HuePolicyAffected: {message}"])
@@ -125,7 +125,7 @@ async def test_marks_of_a_policy_kind_that_was_deleted_while_no_bridge_ran_go_wi
     marks, lease = Marks(place), fresh_name("lease")
     await place.policy("wide", "blue", "Gateway", "public")
     async with at_work(place, lease):
-        await until(marks.gateway, [f"{place.group}/HuePolicyAffected: Affected by HuePolicy {place.namespace}/wide"])
+        await until(marks.gateway, [f"{place.group}/HuePolicyAffected: Affected by HuePolicy/{place.namespace}/wide"])
         await until(marks.parents, [("public", f"{place.group}/us", [f"{place.group}/HuePolicyAffected"])])
         await until(lambda: f"{place.group}/us" in remembered(place, lease), True)
     path = f"/apis/policybridge.io/v1alpha1/policykinds/huepolicies.{place.group}"

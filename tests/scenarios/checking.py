@@ -251,8 +251,8 @@ def _conditions_at(shown: dict[str, Any], expected: dict[str, Any]) -> list[dict
 
 
 def _named(message: str) -> list[str]:
-    """Return the policies in `Affected by <Kind> a/b, c/d`."""
-    return [part.strip() for part in re.sub(r"^.*? by \S+ ", "", message).split(",")]
+    """Return the policies in `Affected by Kind/a/b, Kind/c/d`, as `a/b`."""
+    return [part.strip().partition("/")[2] for part in re.sub(r"^.*? by ", "", message).split(",")]
 
 
 def _check_refused(says: str, expected: dict[str, Any], answers: Answers) -> None:

@@ -20,7 +20,7 @@ conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
 	_is_default(policy_key)
 	oldest := _namespace_default(keys.type_of(policy_key), keys.parse(policy_key).namespace)
 	oldest != policy_key
-	message := sprintf("%s, already selects everything in namespace %s", [_older(oldest), keys.parse(policy_key).namespace])
+	message := sprintf("%s already selects everything in namespace %s", [_older(oldest), keys.parse(policy_key).namespace])
 }
 
 # The policy that counts of those that select everything in a namespace (semantics T8).
@@ -125,9 +125,9 @@ _named(pointer) := "" if pointer == ""
 
 _named(pointer) := leaves.dotted(pointer) if pointer != ""
 
-_taken_by(policy, target) := sprintf("%s, already targets %s", [_older(policy), target])
+_taken_by(policy, target) := sprintf("%s already targets %s", [_older(policy), target])
 
-_older(policy) := sprintf("An older %s, %s", [keys.parse(policy).kind, keys.short(policy)])
+_older(policy) := sprintf("The older %s", [keys.describe(policy)])
 
 # The first pointer at which the specs proper of two policies overlap, whatever the values: a leaf of one is, or
 # contains, a leaf of the other (semantics F5). Undefined if they are disjoint.

@@ -15,7 +15,7 @@ test_one_target_belongs_to_the_oldest if {
 	_verdicts(_older, [_younger([_cart_ref])]) == [_accepted]
 	_verdicts(_younger([_cart_ref]), [_older]) == [[
 		"Conflicted",
-		"An older TimeoutPolicy, shop/older, already targets Service/shop/cart",
+		"The older TimeoutPolicy/shop/older already targets Service/shop/cart",
 	]]
 }
 
@@ -23,7 +23,7 @@ test_one_target_belongs_to_the_oldest if {
 test_of_two_of_one_age_the_first_by_name_has_the_target if {
 	_verdicts(testing.timeout("zzz", 1, [_cart_ref], {"request": "2s"}), [_older]) == [[
 		"Conflicted",
-		"An older TimeoutPolicy, shop/older, already targets Service/shop/cart",
+		"The older TimeoutPolicy/shop/older already targets Service/shop/cart",
 	]]
 }
 
@@ -55,7 +55,7 @@ test_an_invalid_policy_holds_no_target if {
 test_the_loser_of_one_target_keeps_its_others if {
 	other := testing.service("catalog", [])
 	_verdicts(_younger([_cart_ref, testing.service_ref("catalog")]), [_older, other]) == [
-		["Conflicted", "An older TimeoutPolicy, shop/older, already targets Service/shop/cart"],
+		["Conflicted", "The older TimeoutPolicy/shop/older already targets Service/shop/cart"],
 		_accepted,
 	]
 }
@@ -80,12 +80,12 @@ test_policies_that_count_for_other_requests_do_not_contend if {
 	for_all := [kind, _hops("", "everywhere", 1), _hops("team", "theirs", 2)]
 	_verdicts(_hops("shop", "own", 3), for_all) == [[
 		"Conflicted",
-		"An older HopPolicy, everywhere, already targets Service/shop/cart",
+		"The older HopPolicy/everywhere already targets Service/shop/cart",
 	]]
 	_verdicts(_hops("other", "for-their-requests", 3), for_all) == [_accepted]
 	_verdicts(_hops("team", "again", 3), for_all) == [[
 		"Conflicted",
-		"An older HopPolicy, team/theirs, already targets Service/shop/cart",
+		"The older HopPolicy/team/theirs already targets Service/shop/cart",
 	]]
 }
 
@@ -101,7 +101,7 @@ test_a_granted_policy_of_another_namespace_conflicts_with_the_targets_own if {
 	_verdicts(far, granted) == [_accepted]
 	_verdicts(far, array.concat(granted, [own])) == [[
 		"Conflicted",
-		"An older FarPolicy, shop/older, already targets Service/shop/cart",
+		"The older FarPolicy/shop/older already targets Service/shop/cart",
 	]]
 }
 
@@ -135,7 +135,7 @@ test_a_younger_policy_conflicts_only_where_it_sets_what_an_older_one_sets if {
 	_conflicts(_direct, [{"request": "1s"}, {"idle": "2s"}]) == [_fine, _fine]
 	_conflicts(_direct, [{"request": "1s"}, {"idle": "2s", "request": "3s"}]) == [
 		_fine,
-		"An older TimeoutPolicy, shop/p0, already targets Service/shop/cart and sets request too",
+		"The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets request too",
 	]
 }
 
@@ -148,21 +148,21 @@ test_equal_values_overlap_too if {
 # F5
 test_a_leaf_overlaps_with_what_contains_it_either_way if {
 	_conflicts(_direct, [{"a": {"b": 1}}, {"a": {"c": 1}}]) == [_fine, _fine]
-	_conflicts(_direct, [{"a": {"b": 1}}, {"a": 1}])[1] == "An older TimeoutPolicy, shop/p0, already targets Service/shop/cart and sets a too"
-	_conflicts(_direct, [{"a": [1]}, {"a": {"b": 1}}])[1] == "An older TimeoutPolicy, shop/p0, already targets Service/shop/cart and sets a too"
+	_conflicts(_direct, [{"a": {"b": 1}}, {"a": 1}])[1] == "The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets a too"
+	_conflicts(_direct, [{"a": [1]}, {"a": {"b": 1}}])[1] == "The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets a too"
 	_conflicts(_direct, [{"a": 1}, {"ab": 1}]) == [_fine, _fine]
 	_conflicts(_direct, [{"a/b": 1}, {"a": {"b": 1}}]) == [_fine, _fine]
-	_conflicts(_direct, [{}, {"a": 1}])[1] == "An older TimeoutPolicy, shop/p0, already targets Service/shop/cart and sets the whole spec too"
+	_conflicts(_direct, [{}, {"a": 1}])[1] == "The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets the whole spec too"
 }
 
 # F5: oldest first.
 test_a_policy_that_lost_takes_no_part_in_later_comparisons if {
 	_conflicts(_direct, [{"a": 1}, {"a": 1, "b": 1}, {"b": 1}]) == [
 		_fine,
-		"An older TimeoutPolicy, shop/p0, already targets Service/shop/cart and sets a too",
+		"The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets a too",
 		_fine,
 	]
-	_conflicts(_direct, [{"a": 1}, {"b": 1}, {"b": 2, "c": 1}, {"c": 1}])[2] == "An older TimeoutPolicy, shop/p1, already targets Service/shop/cart and sets b too"
+	_conflicts(_direct, [{"a": 1}, {"b": 1}, {"b": 2, "c": 1}, {"c": 1}])[2] == "The older TimeoutPolicy/shop/p1 already targets Service/shop/cart and sets b too"
 }
 
 # C2
@@ -186,7 +186,7 @@ test_an_inherited_kind_may_have_conflicts_on_overlap_too if {
 	_conflicts(inherited, [{"a": 1}, {"b": 1}, {"a": 2}]) == [
 		_fine,
 		_fine,
-		"An older TimeoutPolicy, shop/p0, already targets Service/shop/cart and sets a too",
+		"The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets a too",
 	]
 }
 
@@ -197,7 +197,7 @@ test_refs_that_are_limited_to_two_classes_conflict_all_the_same if {
 	]
 	kind := _shared_kind({"effectiveTarget": "Backend", "sameLevel": "Conflict"})
 	messages := _messages(2) with input as _world(array.concat([kind], policies))
-	messages == [_fine, "An older TimeoutPolicy, shop/p0, already targets Service/shop/cart"]
+	messages == [_fine, "The older TimeoutPolicy/shop/p0 already targets Service/shop/cart"]
 }
 
 # F5: more steps than one fold of eight has.
@@ -205,5 +205,5 @@ test_many_policies_share_a_target if {
 	specs := [{sprintf("f%d", [number % 70]): 1} | some number in numbers.range(0, 79)]
 	messages := _conflicts(_direct, specs)
 	count([1 | some message in messages; message == _fine]) == 70
-	messages[75] == "An older TimeoutPolicy, shop/p5, already targets Service/shop/cart and sets f5 too"
+	messages[75] == "The older TimeoutPolicy/shop/p5 already targets Service/shop/cart and sets f5 too"
 }

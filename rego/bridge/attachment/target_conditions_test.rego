@@ -141,7 +141,7 @@ test_of_two_policies_for_a_whole_namespace_the_older_counts if {
 	young := _field("young", 2, {"rate": 2})
 	_verdicts(young, array.concat(others, [old])) == [[
 		"Conflicted",
-		"An older FieldPolicy, shop/old, already selects everything in namespace shop",
+		"The older FieldPolicy/shop/old already selects everything in namespace shop",
 	]]
 	_verdicts(old, array.concat(others, [young])) == [_accepted]
 }

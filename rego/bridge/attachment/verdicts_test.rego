@@ -391,7 +391,7 @@ test_one_target_belongs_to_the_oldest_whether_named_or_selected if {
 	by_selector := testing.timeout("older", 1, [], {"targetSelectors": [{"kind": "Service", "matchLabels": {"tier": "front"}}], "request": "1s"})
 	_verdicts(_younger([testing.service_ref("a")]), [by_selector, service]) == [[
 		"Conflicted",
-		"An older TimeoutPolicy, shop/older, already targets Service/shop/a",
+		"The older TimeoutPolicy/shop/older already targets Service/shop/a",
 	]]
 }
 
@@ -507,7 +507,7 @@ test_what_does_not_count_on_any_level_of_a_path_is_reported_with_its_reason if {
 
 # F5
 test_the_loser_of_a_conflict_is_reported_at_the_target if {
-	message := "An older TimeoutPolicy, shop/older, already targets Service/shop/cart"
+	message := "The older TimeoutPolicy/shop/older already targets Service/shop/cart"
 	_refused("example.com/TimeoutPolicy", "core/Service/shop/cart#http", [_older, _younger([_cart_ref])]) == {_reported(
 		"example.com/TimeoutPolicy/shop/younger",
 		"core/Service/shop/cart",

@@ -64,7 +64,7 @@ test_the_younger_of_two_policykinds_is_reported if {
 	verdict == {
 		"status": "False",
 		"reason": "Conflicted",
-		"message": "An older PolicyKind, b, already describes acme.io/RatePolicy",
+		"message": "The older PolicyKind/b already describes acme.io/RatePolicy",
 	}
 	winner == {"status": "True", "reason": "Accepted", "message": "PolicyKind is active"}
 }

@@ -50,7 +50,7 @@ _reports_of_marks(object_key, by_kind, reason, text) := [report |
 		"type": types_by_reason(kind)[reason],
 		"status": "True",
 		"reason": reason,
-		"message": fit(sprintf("%s %s %s", [text, kind.kind, name_list(policies)])),
+		"message": fit(sprintf("%s %s", [text, name_list(policies)])),
 	})}
 ]
 

@@ -26,7 +26,7 @@ _timeout_condition(message) := {
 	"message": message,
 }
 
-_by_slow := _timeout_condition("Affected by TimeoutPolicy shop/slow")
+_by_slow := _timeout_condition("Affected by TimeoutPolicy/shop/slow")
 
 # S4, GEP-713 "Target object status"
 test_an_object_shows_which_policies_affect_it if {
@@ -40,7 +40,7 @@ test_an_object_shows_which_policies_affect_it if {
 			"example.com/TimeoutPolicyNotReported",
 		],
 		"controllers": ["example.com/color-controller", "example.com/timeout-controller"],
-		"conditions": [_timeout_condition("Affected by TimeoutPolicy shop/fast, shop/slow")],
+		"conditions": [_timeout_condition("Affected by TimeoutPolicy/shop/fast, TimeoutPolicy/shop/slow")],
 	}
 }
 
@@ -54,9 +54,9 @@ test_an_affected_condition_has_the_objects_generation if {
 # S1
 test_an_affected_condition_names_twenty_policies_and_counts_the_rest if {
 	policies := [sprintf("example.com/TimeoutPolicy/shop/p%02d", [n]) | some n in numbers.range(1, 22)]
-	listed := concat(", ", [sprintf("shop/p%02d", [n]) | some n in numbers.range(1, 20)])
+	listed := concat(", ", [sprintf("TimeoutPolicy/shop/p%02d", [n]) | some n in numbers.range(1, 20)])
 	found := _affected(_cart, {_timeout_kind: {"": policies}}, [])
-	found.conditions == [_timeout_condition(sprintf("Affected by TimeoutPolicy %s, and 2 more", [listed]))]
+	found.conditions == [_timeout_condition(sprintf("Affected by %s, and 2 more", [listed]))]
 }
 
 _quiet(fields) := testing.policykind(object.union(
@@ -161,7 +161,7 @@ test_an_ancestor_without_a_status_entry_has_a_condition_and_no_annotation if {
 		"type": "example.com/TimeoutPolicyNotReported",
 		"status": "True",
 		"reason": "AncestorsFull",
-		"message": "Omitted from a full status by TimeoutPolicy shop/slow",
+		"message": "Omitted from a full status by TimeoutPolicy/shop/slow",
 	}]
 	on_bucket.annotations == {}
 }

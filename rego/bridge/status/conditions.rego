@@ -360,7 +360,7 @@ fit(text) := text if {
 	count(text) <= _message_bound
 } else := concat("", [substring(text, 0, _message_bound - 1), "…"])
 
-# The names of policies, at most twenty of them, and the number of others.
+# Policies as `Kind/namespace/name`, at most twenty of them, and the number of others.
 name_list(policies) := concat(", ", array.concat(array.slice(names, 0, 20), _and_more(count(names) - 20))) if {
-	names := sort([keys.short(policy) | some policy in policies])
+	names := sort([keys.describe(policy) | some policy in policies])
 }

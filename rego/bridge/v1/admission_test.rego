@@ -82,7 +82,7 @@ test_a_policy_lists_policies_that_override_it_and_that_it_overrides if {
 test_a_policy_in_conflict_is_reported_with_whom if {
 	old := testing.timeout("old", 1, [testing.service_ref("cart")], {"request": "1s"})
 	new := testing.timeout("new", 1, [testing.service_ref("cart")], {"request": "2s"})
-	_admission_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy/shop/new conflicts with shop/old: An older TimeoutPolicy, shop/old, already targets Service/shop/cart"]
+	_admission_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy/shop/new conflicts with shop/old: The older TimeoutPolicy/shop/old already targets Service/shop/cart"]
 }
 
 test_a_target_that_is_missing_and_a_policy_that_reaches_nothing_are_reported if {

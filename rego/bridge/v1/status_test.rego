@@ -101,8 +101,8 @@ test_affected_computes_who_acts_or_is_reported if {
 	acting := {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/other"]}}}
 	found := v1.affected with input as _query_input([_slow], {"objects": objects, "affectedBy": acting})
 	[_affected_by(computed), _affected_by(found)] == [
-		["Affected by TimeoutPolicy shop/slow"],
-		["Affected by TimeoutPolicy shop/other"],
+		["Affected by TimeoutPolicy/shop/slow"],
+		["Affected by TimeoutPolicy/shop/other"],
 	]
 	count(computed) == 1
 }

@@ -49,8 +49,5 @@ def test_rejected_rego_and_other_problems_keep_their_lines(capsys: pytest.Captur
     rejected = (Trouble("core/ConfigMap/team/rego", "does not compile"),)
     assert reported(capsys, problems, rejected) == [
         "error: shop/10.yaml:1: document 1: no kind",
-        (
-            "warning: Rego of core/ConfigMap/team/rego was rejected and is not included in this result "
-            "(`pbctl get modules` shows why)"
-        ),
+        "warning: rejected Rego is not included in this result: ConfigMap/team/rego (`pbctl get modules` shows why)",
     ]

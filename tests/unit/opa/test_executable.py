@@ -31,6 +31,7 @@ class Site:
             def do_GET(self) -> None:
                 content = files.get(self.path)
                 self.send_response(404 if content is None else 200)
+                self.send_header("Content-Length", str(len(content or b"")))
                 self.end_headers()
                 self.wfile.write(content or b"")
 
@@ -70,6 +71,15 @@ def test_a_release_with_the_checksum_of_the_wheel_is_installed_once(release: Sit
     assert (found.path, found.source) == (tool_folder(OPA) / "opa", f"release {release.url}/opa, sha256 {DIGEST}")
     release.files.clear()
     assert ensure_opa().path == found.path
+
+
+def test_a_slow_download_reports_its_progress(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(executable, "PROGRESS", 0.0)
+    site.files["/opa"] = bytes(2 << 20)
+    executable.fetch(f"{site.url}/opa", tmp_path / "opa")
+    assert capsys.readouterr().err.splitlines() == ["opa: 1 of 2 MiB downloaded", "opa: 2 of 2 MiB downloaded"]
 
 
 def test_a_release_with_another_checksum_is_refused_whatever_its_project_lists(release: Site, tmp_path: Path) -> None:
