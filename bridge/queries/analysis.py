@@ -153,7 +153,20 @@ async def all_problems(
     rows = await violations_by(opa, [text for text in texts if text in audited], None)
     found += _as_problems(rows).values()
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
-    return sorted(found, key=_order)
+    return _once_for_each_kind(sorted(found, key=_order))
+
+
+def _once_for_each_kind(problems: Iterable[Entry]) -> list[Entry]:
+    """Return problems, of those that say that policies of a kind are not judged the first alone."""
+    said: set[str] = set()
+    kept = []
+    for problem in problems:
+        if problem["reason"] == "NotJudged":
+            if problem["value"] in said:
+                continue
+            said.add(problem["value"])
+        kept.append(problem)
+    return kept
 
 
 async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> list[Entry]:

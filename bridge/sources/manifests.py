@@ -560,7 +560,7 @@ def read_content(content: bytes, file: str, *, retried: bool, is_hidden: bool = 
         if isinstance(document, BrokenDocument):
             troubles.append(report(file, document.line, document.number, document.reason, retried=retried))
             continue
-        if is_suite(document.value) or (named and is_kustomization(document.value)):
+        if is_suite(document.value) or is_baseline(document.value) or (named and is_kustomization(document.value)):
             continue
         if is_hidden and not (isinstance(document.value, dict) and document.value.keys() & {"apiVersion", "kind"}):
             continue
@@ -578,6 +578,11 @@ def is_suite(value: Any) -> bool:
     """Return whether a document is for `pbctl test`: it is beside manifests and is never applied."""
     version = value.get("apiVersion") if isinstance(value, dict) else None
     return isinstance(version, str) and version.startswith(SUITE_GROUP)
+
+
+def is_baseline(value: Any) -> bool:
+    """Return whether a document is a file of `pbctl problems --baseline`, which may be beside manifests."""
+    return isinstance(value, dict) and value.keys() == {"problems"} and isinstance(value["problems"], list)
 
 
 def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:

@@ -155,6 +155,16 @@ def test_problems_are_a_gate_with_violations_reasons_to_ignore_and_a_baseline(br
     assert "2 of 2 problems" in gone.stderr
 
 
+def test_a_baseline_beside_the_manifests_is_no_manifest(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(GATE)
+    gate = ("problems", "--manifests", tmp_path, "--baseline", tmp_path / "known.json")
+    assert bridge(*gate, "--write-baseline").returncode == 0
+    answer = bridge(*gate)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    (tmp_path / "broken.json").write_text('{"problems": {}}')
+    assert "broken.json:1: document 1: apiVersion is missing" in bridge(*gate).stderr
+
+
 def test_policy_whose_selector_reaches_nothing_is_a_problem(bridge: Run, tmp_path: Path) -> None:
     kind = "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n"
     policy = f"{kind}metadata: {{name: none, namespace: empty}}\nspec: {{}}"

@@ -136,3 +136,26 @@ async def test_a_change_lists_new_violations_apart_from_those_that_exist(guarded
     assert "enough-contrast" not in await new.inner_text()
     await page.page.locator("#changes-answer summary", has_text="Violations that exist already").click()
     await page.shows("#changes-answer .group[open]", "enough-contrast (warn)")
+
+
+async def test_search_finds_constraints_also_those_that_nothing_violates(guarded: Bridge, page: Opened) -> None:
+    added = guarded.folder / "unviolated.yaml"
+    added.write_text(STRICTER.replace("full-contrast", "some-contrast").replace("minimum: 100", "minimum: 0"))
+    try:
+        await page.go(guarded.url)
+        for name, shown in (("enough-contrast", "Show only these"), ("some-contrast", "No object violates it.")):
+            await page.page.locator("#search-text").fill(name)
+            await page.page.locator("#search-found [role=option]", has_text=name).first.click(timeout=20_000)
+            await page.shows("#details .violations", shown)
+    finally:
+        added.unlink()
+
+
+async def test_warnings_of_a_change_are_no_problems(guarded: Bridge, page: Opened) -> None:
+    await page.go(guarded.url)
+    route = MISSPELLED.replace("rulez: []", 'hostnames: ["a.example.com", "a.other.test"], rules: [{name: r}]')
+    await page.see_what_would_change(text=route)
+    await page.shows("#changes-answer .verdict", "△")
+    await page.shows("#changes-answer .verdict", "and the change introduces 1 violation and 1 warning.")
+    warnings = page.page.locator("#changes-answer section", has_text="Warnings introduced (1)")
+    assert "serves its hostname a.other.test" in await warnings.inner_text()

@@ -84,7 +84,8 @@ export class ChangesBox {
       mistakes.length > 0 && h("section", {}, h("h4", {}, `Mistakes in the manifest (${mistakes.length})`),
         h("ul", { class: "mistakes" }, mistakes.map(({ line, message }) => h("li", { class: "refused" }, `Line ${line}: ${message}`)))),
       list("New violations", problems.introduced.filter(isViolation), "refused", "✕"),
-      list("Problems introduced", problems.introduced.filter((one) => !isViolation(one)), "refused", "✕"),
+      list("Problems introduced", problems.introduced.filter((one) => !isViolation(one) && isError(one)), "refused", "✕"),
+      list("Warnings introduced", problems.introduced.filter((one) => !isViolation(one) && !isError(one)), "quiet", "!"),
       list("Problems and violations fixed", problems.fixed, "fixed", "✓"),
       existing.length > 0 && h("details", { class: "group" }, h("summary", {}, `Violations that exist already (${existing.length})`), rows(existing, "quiet", "!")),
     ];
@@ -98,24 +99,29 @@ export class ChangesBox {
 /** A violation of a Constraint, among the problems. */
 const isViolation = ({ reason }) => reason === "Violation";
 
+/** A problem that makes `pbctl analyze` fail: neither a warning nor a violation of a Constraint that does not deny. */
+const isError = ({ enforcementAction = "deny" }) => enforcementAction === "deny";
+
 function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const counts = [["created", "+"], ["changed", "△"], ["deleted", "−"], ["unchanged", "="]]
     .filter(([name]) => objects[name].length)
     .map(([name, sign]) => h("li", {}, h("span", { class: "sign", "aria-hidden": "true" }, sign), ` ${objects[name].length} ${name}: `,
       objects[name].slice(0, 6).map((key, at) => [at > 0 && ", ", short(key)]), objects[name].length > 6 && " …"));
-  const bad = problems.introduced.length + mistakes.length > 0;
+  const bad = problems.introduced.some(isError) || mistakes.length > 0;
   const broken = problems.introduced.filter(isViolation).length;
-  const introduced = [[broken, "violation"], [problems.introduced.length - broken, "problem"]]
+  const others = problems.introduced.filter((one) => !isViolation(one));
+  const wrong = others.filter(isError).length;
+  const introduced = [[broken, "violation"], [wrong, "problem"], [others.length - wrong, "warning"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
   const targets = new Set(differences.map(({ target }) => target)).size;
-  const changesAny = differences.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
+  const changesAny = differences.length > 0 || introduced.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
   if (mistakes.length && !counts.length) {
     return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
   }
   return [
     h("p", { class: `verdict ${bad ? "bad" : changesAny ? "changes" : "good"}` }, bad ? "✕ " : changesAny ? "△ " : "✓ ",
       differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
-      introduced.length > 0 && `, and the change introduces ${introduced.join(" and ")}`,
+      introduced.length > 0 && `, and the change introduces ${new Intl.ListFormat("en-US").format(introduced)}`,
       mistakes.length > 0 && `; documents with mistakes are left out`, "."),
     h("ul", { class: "summary" }, counts),
   ];

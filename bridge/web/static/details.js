@@ -56,6 +56,11 @@ export class Details {
       this.#explained = key;
       this.show(key, topology);
     };
+    if (this.#violations.names.includes(key)) {
+      const only = (constraints) => this.#showOnly({ violations: new Set(constraints) });
+      const found = this.#violations.partOfConstraint(parts(key).name, topology, only);
+      return void this.#fill([this.#head(key, topology), problemsPart(this.#wire.problemsOf(key)), found, yamlPart(key)], again);
+    }
     const isPolicy = topology.attachedTo(key).length > 0 || this.#wire.isPolicy(key);
     if (!isPolicy && !topology.has(key)) {
       const why = this.#wire.isWhole ? "Nothing matches this link. The object may have been deleted or renamed." : "Loading …";

@@ -30,10 +30,10 @@ function has(words, object, parts_) {
 const textOf = (terms) => terms.flat().join(" ").toLowerCase();
 
 /**
- * The results of a search, the best first: [{key, note}] of nodes and policies, [{namespace}]. `note` says by which hostname,
+ * The results of a search, the best first: [{key, note}] of nodes, policies and Constraints, [{namespace}]. `note` says by which hostname,
  * reason or field it was found; `mentions`: policy -> its fields that the bridge has found.
  */
-export function find(text, topology, wire, mentions) {
+export function find(text, topology, wire, mentions, constraints) {
   const words = wordsOf(text);
   if (!words.length) return [];
   const found = [];
@@ -47,6 +47,9 @@ export function find(text, topology, wire, mentions) {
     const fields = mentions.get(policy);
     if (fields) found.push({ key: policy, note: fields.slice(0, FIELDS).map(fieldNote).join(", "), rank: rank(policy, words) });
     else if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"]);
+  }
+  for (const key of constraints) {
+    if (words.every((word) => short(key).toLowerCase().includes(word))) add(key, []);
   }
   const namespaces = [...topology.facets().namespaces.keys()].filter((name) => words.length === 1 && name.includes(words[0]));
   return [

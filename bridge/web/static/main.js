@@ -1,6 +1,6 @@
 // The page: its content follows from the topology, the filters, the opened nodes and the choice.
 
-import { problems as askProblems, violations as askViolations } from "./api.js";
+import { problems as askProblems, query, violations as askViolations } from "./api.js";
 import { ChangesBox } from "./changes.js";
 import { Connection } from "./connection.js";
 import { Coverage } from "./coverage.js";
@@ -152,7 +152,7 @@ function draw(fits = false) {
   else graph.draw(topology, filtered, latest, marks, fits || isNew);
   outline.draw(topology, filtered, latest, marks);
   filters.draw(topology.facets(), violations, coverage);
-  search.draw(state.filters.text, topology, wire, mentions.found);
+  search.draw(state.filters.text, topology, wire, mentions.found, violations.names);
   byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
   const total = Math.max(wire.total, topology.size).toLocaleString("en");
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`
@@ -167,7 +167,7 @@ function draw(fits = false) {
 /** The nodes that a search finds first, which the picture has also where it is closed. */
 function found(words) {
   if (!words.length) return [];
-  return find(state.filters.text, topology, wire, mentions.found).slice(0, FOUND).flatMap((one) => ("key" in one ? nodesOf(one.key) : []));
+  return find(state.filters.text, topology, wire, mentions.found, violations.names).slice(0, FOUND).flatMap((one) => ("key" in one ? nodesOf(one.key) : []));
 }
 
 /** The key that a link names in its short form, or the text itself while nothing has it. */
@@ -308,7 +308,8 @@ function loadViolations() {
     judging = undefined;
     const had = violations.constraints.length > 0;
     try {
-      violations.load(await askViolations());
+      const names = await query("names", { types: ["policybridge.io/Constraint"] });
+      violations.load(await askViolations(), names);
     } catch (error) {
       if (error.status === undefined) throw error; // the connection shows the others, and a new one has them again
       return;

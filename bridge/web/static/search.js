@@ -43,12 +43,12 @@ export class Search {
     });
   }
 
-  draw(text, topology, wire, mentions) {
+  draw(text, topology, wire, mentions, constraints) {
     if (this.#input.value !== text) this.#input.value = text;
-    const all = find(text, topology, wire, mentions);
+    const all = find(text, topology, wire, mentions, constraints);
     this.#found = all.slice(0, LISTED);
     const more = all.length - this.#found.length;
-    fill(this.#list, this.#found.map((one, at) => option(one, at, !topology.has(one.key))),
+    fill(this.#list, this.#found.map((one, at) => option(one, at, !topology.has(one.key) && !constraints.includes(one.key))),
       !all.length && h("li", { class: "quiet", role: "presentation" }, "Nothing has these words in its name, namespace, hostnames, reasons, fields or values."),
       more > 0 && h("li", { class: "quiet", role: "presentation" }, `${more.toLocaleString("en")} more are marked`));
     this.#show(this.#isOpen);

@@ -19,12 +19,14 @@ export class Violations {
   total = 0;
   /** @type {{constraint: string, enforcementAction: string, severity: string, total: number, exempted: number}[]} */
   constraints = [];
+  /** The keys of all Constraints, also of those that nothing violates. */
+  names = [];
   #at = new Map(); // node or policy -> its violations, the most severe first
   #of = new Map(); // Constraint -> its violations
 
-  /** Read the bridge's document, in which a large number of violations is cut. */
-  load({ total, constraints, violations }) {
-    Object.assign(this, { total, constraints });
+  /** Read the bridge's document, in which a large number of violations is cut, and the keys of all Constraints. */
+  load({ total, constraints, violations }, names) {
+    Object.assign(this, { total, constraints, names });
     this.#at = Map.groupBy(violations, ({ target }) => target);
     this.#of = Map.groupBy(violations, ({ constraint }) => constraint);
   }
@@ -60,17 +62,25 @@ export class Violations {
   /** The overview: the violated Constraints, the most severe first; `only(constraints)` shows these alone. */
   part(topology, only) {
     if (!this.constraints.length) return null;
-    const button = (text, constraints) => h("p", {}, h("button", { type: "button", class: "action", on: { click: () => only(constraints) } }, text));
     return h("section", { class: "violations" }, h("h3", { tabindex: -1 }, `Violations (${this.total.toLocaleString("en")})`),
-      this.constraints.map((one, at) => {
-        const found = (this.#of.get(one.constraint) ?? []).slice(0, LISTED);
-        return h("details", { open: at === 0 },
-          h("summary", {}, sign(one), ` ${one.constraint} `, h("span", { class: "word" }, [wordsOf(one), one.total > 0 && one.total.toLocaleString("en"), one.exempted > 0 && `${one.exempted.toLocaleString("en")} exempt`].filter(Boolean).join(" · "))),
-          h("ul", { class: "stack" }, found.map((violation) => row(violation, topology))),
-          one.total + one.exempted > found.length && h("p", { class: "quiet" }, `and ${(one.total + one.exempted - found.length).toLocaleString("en")} more`),
-          button("Show only these", [one.constraint]));
-      }),
-      this.constraints.length > 1 && button("Show only violations", this.constraints.map(({ constraint }) => constraint)));
+      this.constraints.map((one, at) => this.#group(one, at === 0, topology, only)),
+      this.constraints.length > 1 && button("Show only violations", () => only(this.constraints.map(({ constraint }) => constraint))));
+  }
+
+  /** The violations of one Constraint. */
+  partOfConstraint(name, topology, only) {
+    const found = this.constraints.filter(({ constraint }) => constraint === name);
+    return h("section", { class: "violations" }, h("h4", {}, "Violations"), found.map((one) => this.#group(one, true, topology, only)),
+      !found.length && h("p", { class: "quiet" }, "No object violates it."));
+  }
+
+  #group(one, open, topology, only) {
+    const found = (this.#of.get(one.constraint) ?? []).slice(0, LISTED);
+    return h("details", { open },
+      h("summary", {}, sign(one), ` ${one.constraint} `, h("span", { class: "word" }, [wordsOf(one), one.total > 0 && one.total.toLocaleString("en"), one.exempted > 0 && `${one.exempted.toLocaleString("en")} exempt`].filter(Boolean).join(" · "))),
+      h("ul", { class: "stack" }, found.map((violation) => row(violation, topology))),
+      one.total + one.exempted > found.length && h("p", { class: "quiet" }, `and ${(one.total + one.exempted - found.length).toLocaleString("en")} more`),
+      button("Show only these", () => only([one.constraint])));
   }
 
   /** The violations of one node or policy. */
@@ -80,6 +90,8 @@ export class Violations {
       h("li", { class: toneOf(one) }, sign(one), h("span", {}, one.constraint, " ", h("span", { class: "word" }, wordsOf(one))), h("span", { class: "quiet" }, said(one))))));
   }
 }
+
+const button = (text, click) => h("p", {}, h("button", { type: "button", class: "action", on: { click } }, text));
 
 function row(violation, topology) {
   return h("li", {}, h("span", {}), h("span", {}, objectLink(violation.target, topology)), h("span", { class: "quiet" }, said(violation)));

@@ -15,13 +15,14 @@ listener_problems(key) := _unusable_kinds(key) | _without_certificate(key) if {
 
 # A kind in allowedRoutes.kinds that is not one of routes, or that the listener's protocol excludes (Gateway API,
 # ListenerReasonInvalidRouteKinds): the other kinds of the list count.
-_unusable_kinds(key) := {{"subject": key, "about": node, "reason": "InvalidRouteKinds", "value": type, "message": message} |
+_unusable_kinds(key) := {{"subject": key, "about": key, "reason": "InvalidRouteKinds", "value": value, "message": message} |
 	some listener in hierarchy.listeners(key)
 	some place, entry in listener.allowedRoutes.kinds
 	group := object.get(entry, "group", keys.gateway_api)
 	type := concat("/", [keys.ref_group(group), entry.kind])
 	problem := _problem_of_kind(listener, group, entry.kind, type)
 	node := keys.section(key, listener.name)
+	value := concat(" ", [listener.name, type])
 	message := sprintf("%s: allowedRoutes.kinds[%d]: %s", [keys.describe(node), place, problem])
 }
 
@@ -39,7 +40,7 @@ _problem_of_kind(_, _, _, type) := sprintf("%s is not a kind of routes", [split(
 
 # Gateway API requires `tls` of an HTTPS listener (Listener.tls), and its CRD does not. It is a warning if the
 # implementation is not known.
-_without_certificate(key) := {object.union({"subject": key, "about": node, "reason": "CertificateMissing", "message": message}, weight) |
+_without_certificate(key) := {object.union({"subject": key, "about": key, "reason": "CertificateMissing", "value": listener.name, "message": message}, weight) |
 	some listener in hierarchy.listeners(key)
 	listener.protocol == "HTTPS"
 	object.get(listener, "tls", {}) == {}

@@ -58,11 +58,15 @@ _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 
 # An accepted policy that is overridden on all paths, or has no effective target, also by its selectors (semantics S1).
 # Defaults that more specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome
-# that is not certain only that is reported, and nothing for a kind whose description is a guess.
+# that is not certain only that is reported, and of a kind whose description is a guess that nothing is judged.
 _fate(key, tallies) := set() if {
-	kinds.doubts_of(keys.type_of(key)) != []
-} else := set() if {
 	policies.is_copy(key)
+} else := {object.union(problem, {"value": type, "enforcementAction": "warn"}) |
+	problem := _problem(key, key, "NotJudged", sprintf("conflicts and effects of %s objects are not judged: %s", [keys.parse(key).kind, concat("; ", doubts)]))
+} if {
+	type := keys.type_of(key)
+	doubts := kinds.doubts_of(type)
+	doubts != []
 } else := {object.union(problem, {"enforcementAction": "warn"}) |
 	problem := _problem(key, key, "Incomplete", sprintf("Its outcome is not certain: %s", [concat("; ", reasons)]))
 } if {

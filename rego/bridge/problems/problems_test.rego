@@ -157,3 +157,29 @@ test_a_grpcroute_that_shares_a_hostname_with_an_httproute_is_a_warning if {
 	_shared(_calls(["b.test"], "2026-01-01T00:00:01Z"), "example.com/x") == set()
 	_shared(_calls(["a.test"], "2026-01-01T00:00:01Z"), "istio.io/gateway-controller") == set()
 }
+
+_hints := {
+	"apiVersion": "apiextensions.k8s.io/v1",
+	"kind": "CustomResourceDefinition",
+	"metadata": {"name": "hintpolicies.pier.example.org", "labels": {"gateway.networking.k8s.io/policy": "Inherited"}},
+	"spec": {"group": "pier.example.org", "names": {"kind": "HintPolicy", "plural": "hintpolicies"}, "scope": "Namespaced", "versions": [{
+		"name": "v1", "served": true, "storage": true,
+		"schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {"targetRefs": {"type": "array"}}}}}},
+	}]},
+}
+
+_hint(name, target) := {
+	"apiVersion": "pier.example.org/v1",
+	"kind": "HintPolicy",
+	"metadata": {"name": name, "namespace": "shop"},
+	"spec": {"targetRefs": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": target}]},
+}
+
+test_policies_of_a_kind_that_is_a_guess_are_reported_as_not_judged if {
+	found := {[problem.reason, problem.about, object.get(problem, "enforcementAction", "deny")] |
+		some problem in problems.of("pier.example.org/HintPolicy/shop/two")
+	} with input as testing.changed([_hints, _hint("one", "cart"), _hint("two", "cart")])
+	found == {["NotJudged", "pier.example.org/HintPolicy/shop/two", "warn"]}
+	lost := {problem.reason | some problem in problems.of("pier.example.org/HintPolicy/shop/lost")} with input as testing.changed([_hints, _hint("lost", "gone")])
+	lost == {"NotJudged", "TargetNotFound"}
+}
