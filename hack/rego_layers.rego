@@ -26,11 +26,11 @@ layers := [
 	{"bridge.queries"},
 	{"bridge.admission", "bridge.views", "bridge.answers", "bridge.proxies"},
 	{"bridge.v1", "bridge.guardrails", "edge", "system", "checks"},
-	{"bridge.fleet"},
+	{"bridge.fleet", "bridge.decision_log"},
 ]
 
 # Packages of admins.
-others := {"bridge.extensions", "bridge.strategies"}
+others := {"bridge.extensions", "bridge.strategies", "bridge.system"}
 
 _levels := {name: level | some level, names in layers; some name in names}
 

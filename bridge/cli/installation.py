@@ -158,6 +158,11 @@ def webhook_config(
         is_flag=True,
         help="OPA answers POST / by the rule main of a ConfigMap's package system, as the bridge's own OPA does.",
     ),
+    option(
+        "--add-to",
+        metavar="FILE",
+        help="Add it to this configuration (YAML) of OPA, such as decision_logs, and print the whole.",
+    ),
     option("--authorization", is_flag=True, help="OPA gets its accepted tokens from the bridge, and limits requests."),
     option(
         "--show",
@@ -189,6 +194,8 @@ def opa_config(
         pbctl admin opa-config --bundle-credentials /run/policy-bridge/bundle
         # For a bridge on another host
         pbctl admin opa-config --bridge-url http://policy-bridge:8282
+        # For an OPA that has a configuration
+        pbctl admin opa-config --add-to config.yaml >opa.yaml
         # For an OPA that requires tokens: its configuration,
         pbctl admin opa-config --authorization >opa.yaml
         # its authorization policy,
@@ -213,7 +220,11 @@ def opa_config(
     from bridge.opa.bundle import edge_config
     from bridge.opa.bundle import opa_config as config_for
     from bridge.opa.credentials import default_folder, kept_credentials
+    from bridge.sidecar.managed_opa import read_config
 
+    added_to = more.pop("add_to")
+    if added_to and view:
+        raise CommandError("--add-to is for an OPA beside a bridge: omit --view")
     clusters, keys = _pairs("--cluster", more.pop("clusters")), _pairs("--cluster-key", more.pop("cluster_keys"))
     if place and not view:
         raise CommandError("--from needs --view")
@@ -240,7 +251,7 @@ def opa_config(
             config = federation_config(config, found)
         print_document(output, config)
         return
-    print_document(output, config_for(url, trust, **more))
+    print_document(output, config_for(url, trust, given=read_config("--add-to", added_to), **more))
 
 
 def _check_names(view: str | None, clusters: Iterable[str]) -> None:

@@ -21,7 +21,8 @@ BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
 TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, revision, since}`
-SYSTEM = "bridge/system"  # the package in place of `system`, see `bridge.policy_loader.submissions`
+_MAIN = "system/main"  # OPA's default decision; in ConfigMaps below `bridge`, see `bridge.policy_loader.submissions`
+_MASKED = {name: f"/bridge/decision_log/{name.partition('_')[0]}" for name in ("mask_decision", "drop_decision")}
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
 KEY_ALGORITHM = "ES256"
 LONG_POLL_SECONDS = 30
@@ -81,16 +82,16 @@ def opa_config(
     bundle, or the cause of a rejection. With `decision_ids` each decision has an id, for the audit of admission. With
     `authorization` OPA also fetches its accepted tokens, and limits the size of requests: OPA reads a body before it
     checks the token. With `system_main` OPA answers `POST /` by the package `system` of a ConfigMap, and masks its
-    decision log by `system.log`. `given` is a user's configuration to which this one is added, and which it overrides.
+    decision log by `system.log` of ConfigMaps and files. `given` is a user's configuration to which this one is added,
+    and which it overrides; `system/main`, OPA's default, is no decision of the user's own.
     """
     bearer = {"token_path": trust.token_path} if trust.token_path else {"token": trust.token}
     user = dict(given or {})
     logs = user.get("decision_logs") or (_DECISION_IDS if decision_ids else None)
-    masked = {"mask_decision": f"/{SYSTEM}/log/mask"} if system_main else {}
-    logged = {"decision_logs": {**masked, **logs}} if logs else {}
-    main = {"default_decision": f"/{SYSTEM}/main"} if system_main else {}
+    logged = {"decision_logs": {**(_MASKED if system_main else {}), **logs}} if logs else {}
+    if system_main and str(user.get("default_decision", _MAIN)).strip("/") == _MAIN:
+        user["default_decision"] = f"/bridge/{_MAIN}"
     return {
-        **main,
         **user,
         "services": {
             **user.get("services", {}),

@@ -107,7 +107,7 @@ def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust
         decision_ids=decision_ids,
         authorization=guard is not None,
         system_main=True,
-        given=_read_config(settings.opa_config_file),
+        given=read_config("opa_config_file", settings.opa_config_file),
     )
     return ManagedOpa(
         executable,
@@ -119,23 +119,21 @@ def _own(settings: Settings, bridge_url: str, tokens: Tokens, trust: BundleTrust
     )
 
 
-def _read_config(file: str | None) -> dict[str, Any]:
-    """Return a user's configuration of OPA. Raises OpaStartError."""
+def read_config(name: str, file: str | None) -> dict[str, Any]:
+    """Return a user's configuration of OPA, from the file of the setting or option `name`. Raises OpaStartError."""
     if file is None:
         return {}
     try:
         [found] = read_documents(read_text(Path(file)))
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise OpaStartError(
-            f"opa_config_file {file} cannot be used: it must have one document of YAML ({error})"
-        ) from error
+        raise OpaStartError(f"{name} {file} cannot be used: it must have one document of YAML ({error})") from error
     value = None if isinstance(found, BrokenDocument) else found.value
     if not isinstance(value, dict):
         reason = found.reason if isinstance(found, BrokenDocument) else "it is not a mapping"
-        raise OpaStartError(f"opa_config_file {file} cannot be used: {reason}")
+        raise OpaStartError(f"{name} {file} cannot be used: {reason}")
     if isinstance(value.get("storage"), dict) and "disk" in value["storage"]:
-        raise OpaStartError(f"opa_config_file {file}: storage.disk is not supported: remove it")
-    for name in ("services", "keys", "bundles", "status", "decision_logs"):
-        if not isinstance(value.get(name, {}), dict):
-            raise OpaStartError(f"opa_config_file {file}: {name} is not a mapping")
+        raise OpaStartError(f"{name} {file}: storage.disk is not supported: remove it")
+    for part in ("services", "keys", "bundles", "status", "decision_logs"):
+        if not isinstance(value.get(part, {}), dict):
+            raise OpaStartError(f"{name} {file}: {part} is not a mapping")
     return value
