@@ -97,6 +97,8 @@ class Trust:
         context = ssl.create_default_context()
         if self._files.ca_file:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies everything, without an authority yet
+            # The file may have OPA's own certificate: that of kube-mgmt's chart comes without its authority.
+            context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         self._fill(context)
         return context
 

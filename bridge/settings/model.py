@@ -159,7 +159,10 @@ class Settings:
     opa_token_file: str | None = setting(
         None, "Bearer token for that OPA; read again for each request.", "--opa-token-file FILE"
     )
-    opa_ca_file: str | None = setting(None, "Authorities (PEM) of an https OPA's certificate, instead of the system's.")
+    opa_ca_file: str | None = setting(
+        None,
+        "Authorities (PEM) of an https OPA's certificate, or that certificate, instead of the system's authorities.",
+    )
     opa_cert_file: str | None = setting(None, "The bridge's client certificate (PEM) for that OPA.")
     opa_key_file: str | None = setting(None, "The key (PEM) of opa_cert_file.")
     opa_readers: str | None = setting(

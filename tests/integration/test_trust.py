@@ -85,6 +85,15 @@ async def test_an_opa_that_another_authority_has_signed_is_not_spoken_to(
     assert "token" not in said
 
 
+async def test_certificate_of_opa_is_trusted_without_its_authority_and_for_its_names_alone(secured: Secured) -> None:
+    own = TlsFiles(str(Path(secured.authority).with_name("opa.crt")))
+    async with Opa(secured.url, tls=own) as opa:
+        assert await opa.is_ready()
+    async with Opa(secured.other_name, tls=own) as opa:
+        with pytest.raises(OpaUnavailable, match=r"(?i)hostname mismatch|not valid for"):
+            await opa.get("x")
+
+
 async def test_an_opa_of_another_name_is_not_spoken_to(secured: Secured) -> None:
     async with Opa(secured.other_name, tls=TlsFiles(secured.authority)) as opa:
         with pytest.raises(OpaUnavailable, match=r"(?i)hostname mismatch|not valid for"):
