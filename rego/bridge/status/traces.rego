@@ -49,11 +49,14 @@ _conditions_left(obj, former, manager) := {condition.type |
 	_wrote_condition(obj, condition.type, former, manager)
 }
 
-# A policy of a kind whose statuses a bridge writes.
-_wrote_condition(obj, _, former, _) if {
+# A policy of a kind whose statuses a bridge writes, or wrote before another controller did.
+_wrote_condition(obj, type, former, manager) if {
 	some kind in former
 	kind.group == keys.group(obj.apiVersion)
 	kind.kind == obj.kind
+	every other in {entry.manager | some entry in obj.metadata.managedFields; entry.manager != manager} {
+		not type in _owned_types(obj, other)
+	}
 }
 
 _wrote_condition(obj, type, _, manager) if type in _owned_types(obj, manager)

@@ -68,6 +68,14 @@ test_conditions_of_policies_are_a_bridges_by_kind_or_by_writer if {
 	]
 }
 
+test_condition_that_another_controller_wrote_is_no_bridges if {
+	policy := object.union(testing.timeout("slow", 1, [], {}), _shows(["Accepted", "Programmed"]))
+	theirs := object.union(policy, _by("acme", {"f:status": {"f:conditions": {_type_field("Accepted"): {"f:status": {}}}}}))
+	ours := {"manager": _manager, "fieldsV1": {"f:status": {"f:conditions": {_type_field("Accepted"): {"f:reason": {}}}}}}
+	both := object.union(theirs, {"metadata": {"managedFields": array.concat(theirs.metadata.managedFields, [ours])}})
+	[_traced(theirs), _traced(both)] == [{"conditions": {"Programmed"}}, {"conditions": {"Accepted", "Programmed"}}]
+}
+
 test_ancestors_are_a_bridges_under_the_name_of_the_controller if {
 	ancestors := [{"controllerName": "example.com/timeout-controller"}, {"controllerName": "acme.io/gw"}]
 	policy := object.union(testing.timeout("slow", 1, [], {}), {"status": {"ancestors": ancestors}})
