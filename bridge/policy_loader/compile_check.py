@@ -119,7 +119,7 @@ class RuleHead(NamedTuple):
     """The head of a rule in the module `path`.
 
     `ref` are the terms of its name, each with type and value; `kind` is set, function or value. Another rule of that
-    name can contradict an `exclusive` one.
+    name can contradict an `exclusive` one, unless both have the same `constant`, "" if the value may vary.
     """
 
     path: str
@@ -127,6 +127,7 @@ class RuleHead(NamedTuple):
     kind: str
     arity: int
     exclusive: bool
+    constant: str
 
     @property
     def terms(self) -> tuple[tuple[str, Any] | None, ...]:
@@ -137,7 +138,9 @@ class RuleHead(NamedTuple):
         """Return whether both may define one document, with different values."""
         if any(one != two and one and two for one, two in zip(self.terms, other.terms, strict=False)):
             return False
-        return len(self.ref) != len(other.ref) or self.exclusive or other.exclusive
+        if len(self.ref) != len(other.ref):
+            return True
+        return (self.exclusive or other.exclusive) and not (self.constant and self.constant == other.constant)
 
     @property
     def name(self) -> str:
@@ -189,6 +192,7 @@ class Checker:
                     one["kind"],
                     one["arity"],
                     one["exclusive"],
+                    one["constant"],
                 )
                 for one in found
             ]

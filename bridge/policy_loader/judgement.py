@@ -36,9 +36,11 @@ from bridge.policy_loader.submissions import (
 )
 
 _REMEMBERED = 32  # sets
+_TELLING = 3  # different rules of one name: two values, and one that is only true
 _TESTED = 1000  # remembered submissions with passed tests
 EVALUATION_CONFLICT = "eval_conflict_error"  # OPA's code of two values of one rule
 IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents of another client
+RULE_CONFLICT = "rule_conflict"
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
 
 
@@ -114,20 +116,41 @@ class Judge:
         absent = [modules for author, modules in lost.items() if author not in present]
         return generated(submissions, view, guardrails, dict(ChainMap({}, *map(dict, absent))))
 
-    async def make_failing(self, submission: Submission) -> dict[str, str]:
-        """Return modules in place of those of a submission, by path, in which each of its rules fails.
+    async def make_failing(self, submission: Submission, served: Sequence[Submission]) -> dict[str, str] | None:
+        """Return modules in place of those of a submission, by path, in which its rules fail.
 
-        Raises CheckError if its rules are unknown.
+        Names that the rules of others in `served` would contradict stay theirs. None: all rules have such names.
+        Raises CheckError if rules are unknown.
         """
+        lost = [one for one in await self._find_heads(submission) if one[0][0] != "bridge"]
+        mine = {package for package, _ in lost}
+        theirs = [
+            one for other in served if mine & {*packages(other).values()} for one in await self._find_heads(other)
+        ]
+        kept = [
+            (package, head)
+            for package, head in lost
+            # What fails contradicts equal constants, too.
+            if not any(at == package and head._replace(constant="").contradicts(other) for at, other in theirs)
+        ]
+        if lost and not kept:
+            return None
+        paths = {head.path: package for package, head in kept}
+        return {
+            f"lost/{path.replace('/', '.')}": failing_rules(package, [head for _, head in kept if head.path == path])
+            for path, package in paths.items()
+        }
+
+    async def _find_heads(self, submission: Submission) -> list[tuple[DataPath, RuleHead]]:
+        """Return the rules of a submission with their packages. Raises CheckError if they are unknown."""
         places = Places([submission])
         found = await self._find_rules(submission, places)
         require_result(one.code for one in found if isinstance(one, Finding))
-        heads = [head for head in found if isinstance(head, RuleHead)]
-        return {
-            f"lost/{path.replace('/', '.')}": failing_rules(package, [head for head in heads if head.path == path])
-            for path, text in places.modules.items()
-            if (package := package_of(text)) and package[0] != "bridge"
-        }
+        return [
+            (package, head)
+            for head in found
+            if isinstance(head, RuleHead) and (package := package_of(places.modules[head.path]))
+        ]
 
     def bundle(self, submissions: Sequence[Submission]) -> Bundle:
         """Return the bundle of a set."""
@@ -140,15 +163,9 @@ class Judge:
         found = await self._check_claims(submissions)
         return found or await self._compile(submissions) or await self._check_rules(submissions)
 
-    async def may_define(self, submission: Submission, others: Sequence[Submission]) -> bool:
-        """Return whether a submission, compiling or not, takes no place in `data` and no name from others.
-
-        Raises CheckError if that is unknown.
-        """
-        both = [*others, submission]
-        found = await self._check_claims(both) or await self._check_rules(both)
-        require_result(fault.problem.code for fault in found)
-        return all(fault.author != submission.author for fault in found)
+    async def may_claim(self, submission: Submission, others: Sequence[Submission]) -> bool:
+        """Return whether a submission, compiling or not, takes no place in `data` from others."""
+        return all(fault.author != submission.author for fault in await self._check_claims([*others, submission]))
 
     async def _check_claims(self, submissions: Sequence[Submission]) -> list[Fault]:
         found = [*find_disputes(submissions)] or [*self._check_view(submissions)]
@@ -210,7 +227,9 @@ class Judge:
                     break
             for one, head in () if fault else claim:
                 alike = taken.setdefault(head.terms, [])
-                if all(head.exclusive != its.exclusive for _, its in alike):
+                kinds = [(its.exclusive, its.constant) for _, its in alike]
+                # Each rule contradicts one of two that differ, so more need not be compared.
+                if len(kinds) < _TELLING and (head.exclusive, head.constant) not in kinds:
                     alike.append((one, head))
                     variable += [(one, head)] if None in head.terms else []
 
@@ -218,7 +237,7 @@ class Judge:
         places = Places([one])
         line = line_of_rule(places.modules[head.path], head.name)
         text = f"{'.'.join(package)}.{head.name} belongs to {owner}, and may have other values: rename the rule"
-        return replace(places.fault(head.path, line, 1, "rule_conflict", text), own=True)
+        return replace(places.fault(head.path, line, 1, RULE_CONFLICT, text), own=True)
 
     async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
         if id(submission) not in self._heads:

@@ -35,6 +35,7 @@ from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, Ch
 from bridge.policy_loader.judgement import (
     DATA_OF_CLIENTS,
     IN_THE_WAY,
+    RULE_CONFLICT,
     Chosen,
     Judge,
     Problems,
@@ -170,9 +171,6 @@ class Entry:
 
     def reject(self, problems: tuple[ModuleProblem, ...], *, final: bool = False) -> None:
         """Reject the submitted version."""
-        if self.lost:
-            first, *others = problems
-            problems = (replace(first, code=LOST, message=f"{self.lost.text} ({first.message})"), *others)
         self.problems, self.alone = problems, True
         self.final = final or any(problem.code == PARSE_ERROR for problem in problems)
 
@@ -215,14 +213,17 @@ class Entry:
         """
         if self.chosen is not self.submitted and not self.problems:
             # While an author changes all the time, the first version that OPA has is reported.
-            if (first := self.confirmed) is None or self.reported:
+            if (former := self.confirmed) is None or self.reported:
                 return None
-            return Verdict(first.author, first.version, first.version, (), self.revision, failing)
+            return Verdict(former.author, former.version, former.version, (), self.revision, failing)
         # A rejection states what stays, also while OPA still has to load the set without the version before.
         stays = self.chosen if self.problems else self.confirmed
         active = stays.version if stays else ""
-        one = self.submitted
-        return Verdict(one.author, one.version, active, self.problems, self.revision, failing)
+        one, problems = self.submitted, self.problems
+        if problems and self.lost:
+            first, *others = problems
+            problems = (replace(first, code=LOST, message=f"{self.lost.text} ({first.message})"), *others)
+        return Verdict(one.author, one.version, active, problems, self.revision, failing)
 
     def is_due(self, verdict: Verdict, *, settled: bool) -> bool:
         """Return whether to report a verdict now: unless it is `settled`, it may be another one soon."""
@@ -710,9 +711,10 @@ class Loader:
     async def _replace_lost(self) -> dict[Key, Mapping[str, str]]:
         """Return modules in which the rules of lost versions fail, by author."""
         return {
-            author: await self._judge.make_failing(entry.lost.version)
+            author: modules
             for author, entry in self._entries.items()
             if entry.lost and entry.lost.replaced
+            if (modules := await self._judge.make_failing(entry.lost.version, self._served))
         }
 
     async def _fail_lost(self) -> None:
@@ -727,18 +729,17 @@ class Loader:
         """Note which of these get failing rules; return whether the set compiles with all of them."""
         lost = {entry.submitted.author: entry.lost for entry in entries if entry.lost}
         # The status of a former run is the author's to write: it must not take others' names.
-        forged = {
-            author
+        kept = {
+            author: modules
             for author, loss in lost.items()
-            if not loss.causes and not await self._judge.may_define(loss.version, self._served)
+            if loss.causes or await self._judge.may_claim(loss.version, self._served)
+            if (modules := await self._judge.make_failing(loss.version, self._served)) is not None
         }
-        failing = {author: await self._judge.make_failing(loss.version) for author, loss in lost.items()}
-        kept = {author: modules for author, modules in failing.items() if author not in forged}
         self._judge.generate(self._view, self._guardrails, await self._replace_lost() | kept)
         faults = await self._judge.find_faults(self._served) if kept else ()
         require_result(fault.problem.code for fault in faults)
         for entry in entries:
-            if entry.lost and entry.submitted.author not in forged:
+            if entry.lost and entry.submitted.author in kept:
                 entry.lost = replace(entry.lost, replaced=not faults)
             else:
                 entry.lost = None
@@ -751,8 +752,9 @@ class Loader:
         changed = {one.author: one for one in before if chosen.get(one.author) is not one}
         for author, version in changed.items():
             entry = self._entries.get(author)
-            compiles = not any(one.code.startswith("rego_") for one in problems.get(id(version), ()))
-            if entry is None or author in chosen or entry.lost or compiles:  # its place in `data` is taken
+            codes = [one.code for one in problems.get(id(version), ())]
+            is_lost = any(code.startswith("rego_") or code == RULE_CONFLICT for code in codes)
+            if entry is None or author in chosen or entry.lost or not is_lost:  # its place in `data` is taken
                 continue
             others = {
                 key: one

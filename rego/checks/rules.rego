@@ -14,7 +14,7 @@ import data.checks.parse
 # description: |
 #   The rules of modules: `{path, ref, kind, arity, exclusive}`. `ref` are the terms of the name, each `{type, value}`;
 #   `kind` is one of set, function and value. A rule that is `exclusive` has a value that another one can contradict:
-#   neither a member of a set, nor always true, nor a default.
+#   neither a member of a set, nor always true, nor a default. `constant` is its value as text, "" if it may vary.
 # entrypoint: true
 heads contains {
 	"path": path,
@@ -22,6 +22,7 @@ heads contains {
 	"kind": _kind(rule.head),
 	"arity": count(object.get(rule.head, "args", [])),
 	"exclusive": _is_exclusive(rule),
+	"constant": _constant(rule),
 } if {
 	some path, module in input
 	some rule in parse.module(path, module).rules
@@ -45,3 +46,15 @@ _is_always_true(rule) if {
 	rule.head.value == {"type": "boolean", "value": true}
 	not rule["else"]
 }
+
+default _constant(_) := ""
+
+_constant(rule) := json.marshal(rule.head.value) if {
+	_kind(rule.head) != "set"
+	not rule["else"]
+	every node in _nodes(rule.head.value) {
+		node.type in {"array", "boolean", "null", "number", "object", "set", "string"}
+	}
+}
+
+_nodes(value) := {node | walk(value, [_, node]); is_object(node); node.type}

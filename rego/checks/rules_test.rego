@@ -2,7 +2,7 @@ package checks.rules_test
 
 import data.checks.rules
 
-head(text) := object.remove(one, {"path", "ref"}) if {
+head(text) := object.remove(one, {"path", "ref", "constant"}) if {
 	some one in rules.heads with input as {"a.rego": concat("\n", ["package a", "", text])}
 }
 
@@ -19,6 +19,27 @@ test_true_and_default_contradict_nothing if {
 	not head("default x := false").exclusive
 	head("x := false if input.a").exclusive
 	head("x if input.a else := false").exclusive
+}
+
+constants(lines) := {one.constant | some one in rules.heads with input as {"a.rego": concat("\n", array.concat(["package a", ""], lines))}}
+
+test_equal_constants_have_one_text if {
+	count(constants([`x := {"a": {1, "b"}, "type": [null, true]}`, `x = {"type": [null, true], "a": {"b", 1}} if input.y`])) == 1
+	count(constants([`x := {1}`, `x := [1]`])) == 2
+	not "" in constants([`f(_) := {1}`])
+}
+
+test_value_that_may_vary_is_no_constant if {
+	every line in [
+		"x := input.y",
+		"x := [y | some y in input.ys]",
+		"x := {z} if z := input.y",
+		"x := count([])",
+		"x := 1 if input.y else := 2",
+		"x contains 1",
+	] {
+		constants([line]) == {""}
+	}
 }
 
 test_name_is_a_reference if {

@@ -444,6 +444,50 @@ async def test_authors_share_sets_and_rules_that_are_only_true(bench: Bench) -> 
     assert await bench.opa.ask("team", {"b": 1}) == {"allow": True, "deny": [1, 2]}
 
 
+async def test_authors_repeat_a_constant_with_the_same_value(bench: Bench) -> None:
+    rules = 'operations := {"CREATE", "UPDATE"}\n\nsize(_) := 1\n'
+    bench.put("old", f"package team\n\n{rules}", created=OLDER)
+    bench.put("young", f"package team\n\n{rules}\ndeny contains 2 if operations[input.a]\n", created=YOUNGER)
+    await bench.until_active("old", "young")
+    assert await bench.opa.ask("team/deny", {"a": "CREATE"}) == [2]
+    for other in ('operations := {"CREATE"}', "size(_) := 2", "size(x) := x", 'operations := {"CREATE"} if input.b'):
+        bench.put("third", f"package team\n\n{other}\n", created="2026-03-01T00:00:00Z")
+        assert (await bench.refused("third"))[2] == "rule_conflict"
+        bench.loader.remove(author("third"))
+
+
+async def test_rules_fail_whose_author_shared_a_name_that_an_older_one_changes(opa_path: Path) -> None:
+    young = 'package team\n\noperations := {"CREATE", "UPDATE"}\n\ndeny contains 2 if operations[input.a]\n'
+    changed = 'package team\n\noperations := {"CREATE"}\n\nallow if input.a\n'
+    async with loading(opa_path) as bench:
+        bench.put("old", 'package team\n\noperations := {"CREATE", "UPDATE"}\n', created=OLDER)
+        await bench.until_active("old")
+        bench.put("young", young, created=YOUNGER)
+        await bench.until_active("young")
+        bench.put("old", changed, version="2", created=OLDER)
+        assert (await bench.refused("young"))[2] == "rules_lost"
+        await bench.until_active("old", version="2")
+        await _is_lost(bench)
+        bench.put("old", young, version="3", created=OLDER)
+        await bench.until_active("young")
+        assert await bench.opa.ask("team/deny", {"a": "UPDATE"}) == [2]
+    async with loading(opa_path, listed=False) as bench:
+        bench.put("old", changed, created=OLDER)
+        bench.loader.put(_lost("young", young, created=YOUNGER))
+        bench.loader.listed()
+        await bench.until_active("old")
+        await bench.until(lambda _: bench.loader.links() is not None)
+        await _is_lost(bench)
+
+
+async def _is_lost(bench: Bench) -> None:
+    """Check that the rule of the younger author fails, and the older one's names have their values."""
+    with pytest.raises(OpaRejected):
+        await bench.opa.ask("team/deny", {"a": "CREATE"})
+    assert await bench.opa.get("team/operations") == ["CREATE"]
+    assert await bench.opa.ask("team/allow", {"a": 1}) is True
+
+
 async def test_authors_share_an_object_by_different_keys(bench: Bench) -> None:
     bench.put("a", 'package team\n\nsizes["a"] := 1\n\nports[1][x] := 1 if some x in [1]\n', created=OLDER)
     bench.put("b", 'package team\n\nsizes["b"] := 2\n\nports[2][x] := 2 if some x in [1]\n', created=YOUNGER)
@@ -684,11 +728,11 @@ async def test_lost_rules_are_not_given_up_because_a_check_took_too_long(opa_pat
     judge = Judge(Checker(slow, {}, patience=1), FEW)
     lost, beside = (Submission(author(name), "1", {"a.rego": "package a\n\nx := 1\n"}) for name in ("lost", "beside"))
     with pytest.raises(CheckError):
-        await judge.make_failing(lost)
+        await judge.make_failing(lost, [])
     with pytest.raises(CheckError):
-        await judge.may_define(lost, [beside])
+        await judge.make_failing(lost, [beside])
     slow.write_text(f'#!/bin/sh\nexec {opa_path} "$@"\n')
     judge._checker._patience = DEADLINE
-    [module] = (await judge.make_failing(lost)).values()
+    [module] = (await judge.make_failing(lost, []) or {}).values()
     assert "x := policy_bridge_lost(true)" in module
-    assert not await judge.may_define(lost, [beside])
+    assert await judge.make_failing(lost, [beside]) is None
