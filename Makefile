@@ -74,10 +74,10 @@ test-all: test test-long test-laws ## Every test
 check-release: audit test-all soak fuzz ## Everything that a release must pass: hours
 
 bench: setup-test ## Measure, and print a table with the aims (BENCH_ARGS="--against HEAD~10 --routes 1000")
-	@$(PY) -m hack.bench $(BENCH_ARGS)
+	@$(PY) -m tests.bench $(BENCH_ARGS)
 
 soak: setup-test ## Tenants that change their objects beside a hostile one, for SOAK_MINUTES
-	@exec $(PY) -m hack.soak.soak --minutes $(SOAK_MINUTES)
+	@exec $(PY) -m tests.soak.soak --minutes $(SOAK_MINUTES)
 
 lint: lint-python lint-javascript rego-lint ## ruff, mypy, import-linter, deptry, ESLint, tsc, opa check, layers and unreachable rules of the Rego
 
@@ -161,7 +161,7 @@ lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= kee
 	@mv .make/lock/complete requirements.lock && rm -rf .make/lock
 
 picture: $(STAMP) ## Take new screenshots of the web page for the documentation
-	@$(PY) -m hack.web.picture
+	@$(PY) -m tests.web.picture
 
 vendor: $(STAMP) ## Download the modules of the web page from npm again, at the pinned versions
 	@$(PY) -m hack.web.vendoring

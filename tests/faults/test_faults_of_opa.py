@@ -14,7 +14,6 @@ from bridge.opa.bundle import opa_config
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.process import ManagedOpa
-from hack.processes import opa_below
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
@@ -22,6 +21,7 @@ from tests.eventually import eventually
 from tests.faults.cluster import LISTED, Reader, bridge, busy, load_of, until_equal
 from tests.freezing import freeze
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
+from tests.processes import opa_below
 from tests.warm_opa import whole_bundle
 
 pytestmark = pytest.mark.long

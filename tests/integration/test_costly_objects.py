@@ -11,11 +11,11 @@ import pytest
 from bridge.model.changes import Object
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
-from hack.processes import opa_below
 from tests import builders
 from tests.builders import target_ref
 from tests.integration.scripted import BARRIER
 from tests.integration.test_replicator import bridge
+from tests.processes import opa_below
 from tests.warm_opa import WarmOpa
 
 GROUP = "gateway.networking.k8s.io"

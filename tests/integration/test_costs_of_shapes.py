@@ -9,8 +9,8 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.offline.engine import open_engine
-from hack.bench.load import POLICY_KIND, Load, namespace_of, rule_key, write
-from hack.bench.opa import expressions
+from tests.bench.load import POLICY_KIND, Load, namespace_of, rule_key, write
+from tests.bench.opa import expressions
 from tests.builders import GATEWAY_API, gateway, http_route, policy, policy_kind, resource, target_ref
 
 CLASS = resource(f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": "example.com/gateway"})

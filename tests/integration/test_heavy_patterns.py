@@ -10,8 +10,8 @@ from bridge.files import rego_root
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
-from hack.processes import opa_below
 from tests.builders import gateway, http_route
+from tests.processes import opa_below
 
 BUNDLE = shipped_bundle(rego_root(), queries=["request"])
 GATEWAY = gateway("edge")

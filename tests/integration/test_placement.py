@@ -25,13 +25,13 @@ from bridge.remediator import decisions
 from bridge.remediator.decisions import Deciding
 from bridge.remediator.placement import Placement
 from bridge.work import Budget
-from hack.processes import opa_below
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.freezing import freeze
 from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
 from tests.integration.on_a_cluster import parts_on
+from tests.processes import opa_below
 from tests.warm_opa import WarmOpa, sync_bundle
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "placement"

@@ -19,7 +19,6 @@ from bridge.opa.process import ManagedOpa
 from bridge.replicator import changes, replicator, writer
 from bridge.replicator.replicator import BATCH_BYTES
 from bridge.replicator.writer import MOST_OPERATIONS
-from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.faults.comparing import differences, held
@@ -27,6 +26,7 @@ from tests.freezing import freeze
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
 from tests.integration.scripted import ScriptedSource
 from tests.integration.test_replicator import POLICY_KIND, bridge, color, keys, route
+from tests.processes import opa_below
 from tests.warm_opa import WarmOpa, sync_bundle
 
 

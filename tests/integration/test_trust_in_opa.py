@@ -9,12 +9,12 @@ import pytest
 from aiohttp import web
 
 from bridge.replicator import replicator, writer
-from hack.processes import opa_below
 from tests.builders import service
 from tests.eventually import eventually
 from tests.freezing import freeze
 from tests.integration.faulty_opa import FaultyOpa
 from tests.integration.test_replicator import bridge
+from tests.processes import opa_below
 from tests.warm_opa import WarmOpa
 
 Passing = Callable[[], Awaitable[web.Response]]

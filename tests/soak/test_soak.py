@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.soak.soak import soak
+from tests.soak.soak import soak
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Route
 
-from hack.bench.load import Load
+from tests.bench.load import Load
 from tests.web.bridges import Bridge
 from tests.web.page import CHOSEN_IN_SIGHT, Opened
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hack.bench.load import Load
+from tests.bench.load import Load
 from tests.web.bridges import Bridge
 from tests.web.page import CHOSEN_IN_SIGHT, Opened
 

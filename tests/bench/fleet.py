@@ -12,11 +12,11 @@ import msgspec
 from bridge.opa.bundle import edge_config, view_path
 from bridge.opa.credentials import kept_credentials
 from bridge.opa.process import free_port
-from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, options_for, route_policy, rule_key, write
-from hack.bench.opa import ask, plain_opa, timed
-from hack.bench.table import Figures
-from hack.processes import BridgeProcess, Program
+from tests.bench.load import GATEWAY_API, POLICY_KIND, Load, accent, options_for, route_policy, rule_key, write
+from tests.bench.opa import ask, plain_opa, timed
+from tests.bench.table import Figures
 from tests.eventually import eventually
+from tests.processes import BridgeProcess, Program
 
 OPAS, CLIENTS, QUIET = 20, 2_000, 6.0  # and seconds after which a change is everywhere
 ANSWERS, ONE, ALL = "infra.gateway-1.effective", "infra.gateway-1", "all"

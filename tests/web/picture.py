@@ -1,4 +1,4 @@
-"""`python -m hack.web.picture`: take the pictures of the page in docs/images with the examples (`make picture`)."""
+"""`python -m tests.web.picture`: take the pictures of the page in docs/images with the examples (`make picture`)."""
 
 import asyncio
 import sys

@@ -11,12 +11,12 @@ import aiohttp
 from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.judging import BATCH
-from hack.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, options_for, route_policy, write
-from hack.bench.opa import ask
-from hack.bench.table import Figures
-from hack.bench.wide import quiet
-from hack.figures import percentile, progress
-from hack.processes import BridgeProcess, Program
+from tests.bench.load import GATEWAY_API, POLICY_KIND, Load, namespace_of, options_for, route_policy, write
+from tests.bench.opa import ask
+from tests.bench.table import Figures
+from tests.bench.wide import quiet
+from tests.figures import percentile, progress
+from tests.processes import BridgeProcess, Program
 
 ROUTE_CHANGES, REQUESTS, EXPECTATIONS = 30, 100, 200
 SUITE_ROUTES = 1_800  # with what belongs to them, 2,000 objects

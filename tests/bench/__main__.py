@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hack.bench import admission, cluster, expressions, fleet, guardrails, shapes, starts, wide
-from hack.bench.table import Figures, printed
-from hack.figures import progress
-from hack.processes import HERE, ROOT, Program
+from tests.bench import admission, cluster, expressions, fleet, guardrails, shapes, starts, wide
+from tests.bench.table import Figures, printed
+from tests.figures import progress
+from tests.processes import HERE, ROOT, Program
 
 PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] = {
     "starts": starts.measure,
@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
 
 def main() -> int:
     """Read the options and measure. Return 1 if a part fails; the other parts still have their figures."""
-    parser = argparse.ArgumentParser(prog="python -m hack.bench", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--routes", type=int, default=10_000, help="HTTPRoutes of the load (default: %(default)s)")
     parser.add_argument("--only", choices=PARTS, action="append", help="measure this part; give it again for more")
     parser.add_argument("--against", metavar="COMMIT", help="measure this commit too, in turn")

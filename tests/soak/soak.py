@@ -28,23 +28,23 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.process import free_port
-from hack.bench.api import session_of
-from hack.cluster import apply_all, running_cluster
-from hack.figures import percentile, progress, short, table
-from hack.processes import HERE, BridgeProcess, highest_memory, slowdown_of
-from hack.soak.objects import GATEWAY_API, GROUP, HOSTILE
-from hack.soak.tenants import ChangingTenants, Measured, WellBehaved
+from tests.bench.api import session_of
+from tests.cluster import apply_all, running_cluster
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
 from tests.faults.comparing import differences
+from tests.figures import percentile, progress, short, table
 from tests.integration.objects import apply_crd, crd
 from tests.integration.proxy import BROKEN_CHUNKS, Proxy
+from tests.processes import HERE, BridgeProcess, highest_memory, slowdown_of
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP as CHANGING_GROUP
 from tests.properties.small_world import POLICY_KINDS, THING
 from tests.scenarios.custom_resources import plural_of
+from tests.soak.objects import GATEWAY_API, GROUP, HOSTILE
+from tests.soak.tenants import ChangingTenants, Measured, WellBehaved
 
 OBJECTS = Path(__file__).with_name("tenants.yaml")  # what the admin creates
 VALUES = Path(__file__).parents[2] / "deploy" / "chart" / "values.yaml"
@@ -67,7 +67,7 @@ class Failed(Exception):
 
 def main() -> int:
     """Read the options and run. Return 1 if a check fails."""
-    parser = argparse.ArgumentParser(prog="python -m hack.soak.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.soak.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="how long (default: 30)")
     parser.add_argument("--seed", type=int, help="of the changes (default: another one each time)")
     options = parser.parse_args()
@@ -98,7 +98,7 @@ async def soak(minutes: float, seed: int, folder: Path) -> None:
         kubeconfig = plane.write_kubeconfig(folder / "kubeconfig", plane.token, proxy.url)
         options = ["--kubeconfig", str(kubeconfig), "--listen", "127.0.0.1:0"]
         options += ["--webhook-listen", f"127.0.0.1:{webhook}"]
-        command = [sys.executable, "-m", "hack.soak.hostile", str(plane.kubeconfig), str(seed)]
+        command = [sys.executable, "-m", "tests.soak.hostile", str(plane.kubeconfig), str(seed)]
         await _define(plane.api, url)
         async with BridgeProcess(folder, options, settings) as bridge:
             first = bridge.pids()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import aiohttp
 
-from hack.bench.opa import plain_opa
-from hack.bench.table import Figures
 from hack.certificates import write_certificate
-from hack.cluster import rego_config_map
-from hack.figures import percentile
-from hack.processes import BridgeProcess, Program, opa_below, processor_time
+from tests.bench.opa import plain_opa
+from tests.bench.table import Figures
+from tests.cluster import rego_config_map
 from tests.eventually import eventually
+from tests.figures import percentile
+from tests.processes import BridgeProcess, Program, opa_below, processor_time
 
 CLIENTS = 16
 REQUESTS = 1_600  # of each round

@@ -10,11 +10,11 @@ from typing import Any
 
 import aiohttp
 
-from hack.cluster import path_of
-from hack.figures import percentile
-from hack.soak.objects import GATEWAY_API, GROUP, SHARED, Object, make_object
+from tests.cluster import path_of
 from tests.controlplane.api import ApiError, ApiServer
+from tests.figures import percentile
 from tests.properties.small_world import SmallWorld
+from tests.soak.objects import GATEWAY_API, GROUP, SHARED, Object, make_object
 
 QUIET = "quiet"  # the namespace of the well-behaved tenant
 FORBIDDEN = "forbidden"  # a label that the Constraint of the soak refuses

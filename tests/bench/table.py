@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from hack.figures import short, table
+from tests.figures import short, table
 
 Figures = Mapping[str, float]
 SAME = 1.02  # two runs of one program differ by some percent

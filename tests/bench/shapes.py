@@ -6,10 +6,10 @@ from pathlib import Path
 from statistics import median
 
 from bridge.model.changes import Object
-from hack.bench.load import Load, custom_resources, namespace_of, write
-from hack.bench.table import Figures
-from hack.processes import ROOT, Program
+from tests.bench.load import Load, custom_resources, namespace_of, write
+from tests.bench.table import Figures
 from tests.builders import GATEWAY_API, gateway, http_route, policy, policy_kind, resource, target_ref
+from tests.processes import ROOT, Program
 
 RUNS = 3
 POLICIES = 4_000  # of one kind, at one Gateway

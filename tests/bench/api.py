@@ -10,10 +10,10 @@ from typing import Any
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench.load import GATEWAY_API, Load, custom_resources, policy_kind
-from hack.cluster import collection, path_of
-from hack.figures import progress
+from tests.bench.load import GATEWAY_API, Load, custom_resources, policy_kind
+from tests.cluster import collection, path_of
 from tests.controlplane.plane import ControlPlane
+from tests.figures import progress
 
 CONNECTIONS = 16
 POLICIES = "/apis/example.com/v1/colorpolicies"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import aiohttp
 
-from hack.bench.load import POLICY_KIND, Load, gateway_policy, options_for, rule_key, write
-from hack.bench.opa import ask
-from hack.bench.table import Figures
-from hack.figures import progress
-from hack.processes import BridgeProcess, Program
+from tests.bench.load import POLICY_KIND, Load, gateway_policy, options_for, rule_key, write
+from tests.bench.opa import ask
+from tests.bench.table import Figures
+from tests.figures import progress
+from tests.processes import BridgeProcess, Program
 
 BATCH = 1_000
 PATIENCE = 1_800.0  # seconds until everything is quiet

@@ -7,11 +7,11 @@ from statistics import median
 import aiohttp
 
 from bridge.model.changes import Object
-from hack.bench.load import options_for, write
-from hack.bench.table import Figures
-from hack.cluster import rego_config_map
-from hack.processes import ROOT, BridgeProcess, Program
+from tests.bench.load import options_for, write
+from tests.bench.table import Figures
+from tests.cluster import rego_config_map
 from tests.eventually import equal_to, eventually
+from tests.processes import ROOT, BridgeProcess, Program
 
 RUNS = 3
 CHANGES = 8

@@ -5,10 +5,10 @@ from typing import Any
 
 import aiohttp
 
-from hack.bench.load import POLICY_KIND, Load, namespace_of, options_for, rule_key
-from hack.bench.opa import expressions
-from hack.bench.table import Figures
-from hack.processes import BridgeProcess, Program
+from tests.bench.load import POLICY_KIND, Load, namespace_of, options_for, rule_key
+from tests.bench.opa import expressions
+from tests.bench.table import Figures
+from tests.processes import BridgeProcess, Program
 
 SMALL = 10  # the load has this fraction of the routes
 RULE = rule_key(5, "[1]")

@@ -1,6 +1,6 @@
 """Print the ways through the code: the files of `bridge` that a change or a command enters, in order of first entry.
 
-`python -m hack.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
+`python -m tests.ways` traces a changed HTTPRoute until its status is patched, and a changed ConfigMap with Rego until
 its status is reported, both on a cluster, and the imports of `pbctl effective` on a folder. A way back leads from a
 file to one that was entered before. Files that every part uses (logs, metrics, traces, values) are left out, and
 so are functions that an idle bridge calls too (it renews its Lease, looks at OPA, and repeats what waits).
@@ -19,11 +19,11 @@ from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 
-from hack.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
-from hack.bench.load import Load
-from hack.cluster import path_of, rego_config_map, running_cluster
-from hack.processes import HERE, ROOT, BridgeProcess, Program
+from tests.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
+from tests.bench.load import Load
+from tests.cluster import path_of, rego_config_map, running_cluster
 from tests.eventually import eventually
+from tests.processes import HERE, ROOT, BridgeProcess, Program
 
 SHARED = ("telemetry/", "tracing/", "work.py", "__init__.py", "model/")
 PATIENCE = 120.0
@@ -41,7 +41,7 @@ class _Traced(Program):
     """
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-P", "-m", "hack.ways", "bridge", *arguments]
+        return [sys.executable, "-P", "-m", "tests.ways", "bridge", *arguments]
 
 
 async def main() -> None:

@@ -1,6 +1,6 @@
 """A hostile tenant in its own process: costly and odd objects in its namespace, and statuses that it overwrites.
 
-.venv/bin/python -m hack.soak.hostile KUBECONFIG SEED
+.venv/bin/python -m tests.soak.hostile KUBECONFIG SEED
 """
 
 import base64
@@ -15,9 +15,9 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from hack.cluster import collection, path_of
-from hack.soak.objects import ATTACKS, Object, odd_statuses
+from tests.cluster import collection, path_of
 from tests.controlplane.api import ApiError, ApiServer
+from tests.soak.objects import ATTACKS, Object, odd_statuses
 
 NUMBERS = 6  # of each attack, so many at once
 _PAUSE = 0.3  # seconds between two attacks, on average

@@ -11,7 +11,7 @@ import aiohttp
 
 from bridge.model.changes import Object
 from bridge.sources.pruning import prune
-from hack.bench.api import (
+from tests.bench.api import (
     POLICIES,
     ROUTES,
     create_load,
@@ -21,12 +21,12 @@ from hack.bench.api import (
     until_all_observed,
     until_observed,
 )
-from hack.bench.load import POLICY_KIND, Load, accent, namespace_of, route_policy, rule_key
-from hack.bench.opa import ask, plain_opa
-from hack.bench.table import Figures
-from hack.cluster import running_cluster
-from hack.figures import percentile, progress
-from hack.processes import BridgeProcess, Program, memory, opa_below
+from tests.bench.load import POLICY_KIND, Load, accent, namespace_of, route_policy, rule_key
+from tests.bench.opa import ask, plain_opa
+from tests.bench.table import Figures
+from tests.cluster import running_cluster
+from tests.figures import percentile, progress
+from tests.processes import BridgeProcess, Program, memory, opa_below
 
 CHANGES = 30
 PENDING = 20  # changes while first statuses and marks are pending
