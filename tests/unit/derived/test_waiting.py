@@ -49,6 +49,7 @@ async def test_changes_of_few_objects_in_several_namespaces_are_one_question() -
     changes = waiting(keys("a", 2), keys("b", FEW - 2))
     assert bool(changes)
     assert sizes(taken(changes)) == [("a b", FEW)]
+    assert sizes(taken(waiting(keys("a", FEW - 1), keys("b", 1)))) == [("a b", FEW)]
 
 
 async def test_changes_of_more_than_a_few_objects_are_a_question_for_each_namespace() -> None:
