@@ -28,6 +28,7 @@ from bridge.kube.errors import Conflict, Fenced, Forbidden, KubeError, NotFound,
 # Seconds between two checks. The event loop's clock may stop while a machine sleeps, the Lease's clock does not.
 _LONGEST_CHECK = 0.2
 
+_MOST_TRANSITIONS = 2**31 - 1  # the API server rejects more
 LONGEST_DURATION = 120.0  # seconds: a Lease with a longer duration, which no bridge writes, would stop all writes
 
 
@@ -248,7 +249,7 @@ class Lease:
         if before.get("holderIdentity") != self.identity:
             spec["holderIdentity"] = self.identity
             spec["acquireTime"] = now
-            spec["leaseTransitions"] = (before.get("leaseTransitions") or 0) + 1 if before else 0
+            spec["leaseTransitions"] = min((before.get("leaseTransitions") or 0) + 1, _MOST_TRANSITIONS) if before else 0
         return spec
 
     def _take(self, lease: dict[str, Any], sent: float) -> None:

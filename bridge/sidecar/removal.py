@@ -15,7 +15,7 @@ from typing import Any, Literal
 from bridge.kube.client import FIELD_MANAGER, KubeClient, patch_object, patch_parts, read_object, read_pages
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
-from bridge.kube.lease import Lease
+from bridge.kube.lease import LONGEST_DURATION, Lease
 from bridge.kube.violation_reports import FORMS, LABEL
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
@@ -202,6 +202,7 @@ async def insist_on_none(client: KubeClient, namespace: str, name: str, tell: Ca
     if not holder or lease is None:
         return
     renewed, duration = lease["spec"].get("renewTime"), float(lease["spec"].get("leaseDurationSeconds") or 15)
+    duration = min(duration, LONGEST_DURATION)
     tell(f"checks for at most {duration:g} seconds whether {holder} still renews the Lease {namespace}/{name}")
     until = time.monotonic() + duration
     while time.monotonic() < until:
