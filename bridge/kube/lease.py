@@ -249,7 +249,9 @@ class Lease:
         if before.get("holderIdentity") != self.identity:
             spec["holderIdentity"] = self.identity
             spec["acquireTime"] = now
-            spec["leaseTransitions"] = min((before.get("leaseTransitions") or 0) + 1, _MOST_TRANSITIONS) if before else 0
+            spec["leaseTransitions"] = (
+                min((before.get("leaseTransitions") or 0) + 1, _MOST_TRANSITIONS) if before else 0
+            )
         return spec
 
     def _take(self, lease: dict[str, Any], sent: float) -> None:

@@ -49,12 +49,18 @@ _is_always_true(rule) if {
 
 default _constant(_) := ""
 
-_constant(rule) := json.marshal(rule.head.value) if {
+_constant(rule) := text if {
 	_kind(rule.head) != "set"
 	not rule["else"]
-	every node in _nodes(rule.head.value) {
-		node.type in {"array", "boolean", "null", "number", "object", "set", "string"}
-	}
+	text := json.marshal(rule.head.value)
+	count(text) <= _longest_constant # a walk of a large one takes seconds
+	not _may_vary(rule.head.value)
 }
 
-_nodes(value) := {node | walk(value, [_, node]); is_object(node); node.type}
+_longest_constant := 65536
+
+_may_vary(value) if {
+	walk(value, [_, term])
+	type := term.type
+	not type in {"array", "boolean", "null", "number", "object", "set", "string"}
+}

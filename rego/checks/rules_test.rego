@@ -37,6 +37,7 @@ test_value_that_may_vary_is_no_constant if {
 		"x := count([])",
 		"x := 1 if input.y else := 2",
 		"x contains 1",
+		sprintf("x := %v", [numbers.range(1, 3000)]),
 	] {
 		constants([line]) == {""}
 	}
