@@ -171,12 +171,14 @@ def in_namespace(ask: Ask) -> Ask:
     """Return `ask` for the namespace of the options, otherwise for that of the kubeconfig's context, as in kubectl.
 
     An answer without results names the namespace. An object that is not in the context's namespace is searched in all.
-    Raises NameNotFoundError for a namespace of the options that does not exist and has no objects.
+    Raises NameNotFoundError for a namespace of the options that does not exist and has no objects, also for that of
+    requests in a mesh.
     """
 
     async def ask_there(engine: Engine, asked: Asked) -> Answer:
         from bridge.queries.asking import require_namespace
 
+        await require_namespace(engine.opa, asked.source_namespace)
         if asked.namespace:
             await require_namespace(engine.opa, asked.namespace)
             return _name_namespace(await ask(engine, asked), asked, asked.namespace, ".")

@@ -24,6 +24,7 @@ from bridge.queries.asking import (
     labels_of,
     objects,
     outcomes_of,
+    require_namespace,
     selected,
     violations_by,
     with_suggestions,
@@ -295,6 +296,7 @@ async def analyze(
     keys = change.keys
     asked: Entry = {"fields": True} | ({"sourceNamespace": source_namespace} if source_namespace else {})
     async with opened_states(engine, change) as states:
+        await require_namespace(states.after.opa, source_namespace, states.after.more)
         constraints = await _find_constraints(states)
         if states.apart:
             found = await _compare_everything(states, change, asked)

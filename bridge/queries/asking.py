@@ -172,10 +172,13 @@ async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     return await target_keys(opa, [f"{POLICY_WORDS[0]}/{text}" for text in texts], namespace)
 
 
-async def require_namespace(opa: Opa, name: str | None) -> None:
-    """Raise NameNotFoundError, with similar names, for a namespace that does not exist and has no objects."""
+async def require_namespace(opa: Opa, name: str | None, more: Mapping[str, Any] = MappingProxyType({})) -> None:
+    """Raise NameNotFoundError, with similar names, for a namespace that does not exist and has no objects.
+
+    `more` is further input of the query, such as changes.
+    """
     if name:
-        namespaces = await opa.query("namespaces", {})
+        namespaces = await opa.query("namespaces", dict(more))
         if name not in namespaces:
             near = nearest(name, namespaces)
             raise NameNotFoundError(f"namespace {name} has no objects" + (f"; did you mean {near}?" if near else ""))

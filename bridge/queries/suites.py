@@ -31,7 +31,7 @@ from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.queries.analysis import doubtful, held_crds, read_applied, select_doubts
-from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind
+from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind, require_namespace
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.states import PlannedChange, States, opened_states, plan_change
 from bridge.queries.statuses import condition_groups
@@ -381,6 +381,7 @@ class _Judge:
     async def _at(self, at: At) -> AsyncIterator[str]:
         key = await self._key(at.target)
         kind = await self._kind(at.policy_kind)
+        await require_namespace(self._opa, at.source_namespace, self._more)
         more = {"sourceNamespace": at.source_namespace} if at.source_namespace else {}
         answer = await self._ask("effective", {"targets": [str(key)], "policyKind": kind, "allPaths": True, **more})
         itself = [entry for entry in answer if entry["target"] == str(key)]
@@ -401,6 +402,7 @@ class _Judge:
                 yield f"the outcome is incomplete: {why}"
 
     async def _request(self, request: Request) -> AsyncIterator[str]:
+        await require_namespace(self._opa, request.query.source_namespace, self._more)
         query = msgspec.to_builtins(request.query)
         if "gateway" in query:
             query["gateway"] = str(await self._key(query["gateway"]))

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.e2e.conftest import SHOP, Run
+from tests.e2e.conftest import ROOT, SHOP, Run
+
+MESH = ROOT / "examples" / "mesh"
 
 
 @pytest.mark.parametrize("written", [["-n", "shop"], ["-n=shop"], ["-nshop"], ["--namespace=shop"]])
@@ -30,6 +32,24 @@ def test_a_text_that_is_no_dns_label_is_not_a_namespace(bridge: Run, name: str) 
         answer = bridge("effective", f"{option}={name}", "--manifests", SHOP)
         assert (answer.returncode, answer.stdout) == (2, "")
         assert f"{name!r} is not the name of a namespace" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["effective"],
+        ["effective", "httproute/cart", "-n=shop"],
+        ["explain", "httproute/cart", "-n=shop"],
+        ["request", "--gateway=svc/cart", "-n=shop", "--path=/"],
+        ["analyze", "--delete=RetryPolicy/web/patient"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_source_namespace_that_does_not_exist_is_an_error(bridge: Run, words: list[str]) -> None:
+    answer = bridge(*words, "--source-namespace=wbe", "--manifests", MESH)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == "error: namespace wbe has no objects; did you mean web?\n"
+    assert bridge(*words, "--source-namespace=web", "--manifests", MESH).returncode == 0
 
 
 def test_an_answer_without_results_names_the_namespace(bridge: Run) -> None:

@@ -353,6 +353,21 @@ def test_an_expectation_is_about_every_path_and_needs_a_certain_answer(bridge: R
         assert all(part in text for part, text in zip(expected, result["differences"], strict=True)), result
 
 
+def test_requests_from_a_namespace_that_does_not_exist_are_an_error(bridge: Run, tmp_path: Path) -> None:
+    manifests = [str(ROOT / "examples" / "mesh")]
+    at = {"target": "Service/shop/cart", "policyKind": "RetryPolicy", "spec": {"attempts": 3}}
+    sent = {"gateway": "Service/shop/cart", "path": "/", "sourceNamespace": "wbe"}
+    tests = [
+        {"name": "target", "effective": [{**at, "sourceNamespace": "wbe"}]},
+        {"name": "request", "request": {"input": sent, "rule": "HTTPRoute/shop/cart#all"}},
+    ]
+    suite = {"apiVersion": "test.policybridge.io/v1alpha1", "kind": "Suite", "manifests": manifests, "tests": tests}
+    (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite))
+    answer = bridge("test", tmp_path)
+    assert answer.returncode == 1
+    assert answer.stdout.count("namespace wbe has no objects; did you mean web?") == 2, answer.stdout
+
+
 def test_a_draft_of_every_kind_of_policy_passes_and_names_what_it_leaves_out(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "fork.yaml").write_text(FORK)
     drafted = bridge("init", "tests", tmp_path)
