@@ -18,6 +18,7 @@ import msgspec
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
+from bridge.admission.admitted import Admitted, Parts
 from bridge.admission.review import (
     OURS,
     AdmissionVerdict,
@@ -238,12 +239,18 @@ def read_rules(result: Any) -> Decision:
 
 @dataclass(slots=True)
 class _Response:
-    """The result of one query."""
+    """The result of one query. `change` is the request's, if later requests are judged with it."""
 
     decision: Decision | None = None
     decision_id: str = ""
     revision: str = ""
     failure: str = ""
+    change: Parts | None = None
+
+    @property
+    def is_allowed(self) -> bool:
+        """Return whether the decision could be made, and denies nothing."""
+        return not self.failure and self.decision is not None and not self.decision.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +263,7 @@ class Admission:
     with the reason; None for an object without modules in OPA. `judge_modules` returns the decision of guardrails about
     a request that changes modules, in a number of seconds. ConfigMaps of `policy_namespaces` (`*` is any) have modules.
     `concerned` returns whether the rules may find something about a request; they are queried for no other one.
+    `admitted` has the changes that OPA may not have yet.
     """
 
     placement: Question | None
@@ -268,6 +276,7 @@ class Admission:
     judge_modules: JudgeModules | None = None
     policy_namespaces: Collection[str] = ()
     concerned: Callable[[ReviewRequest], bool] = lambda _: True
+    admitted: Admitted = field(default_factory=Admitted)
 
     async def review(self, body: bytes, terms: Terms) -> bytes:
         """Answer an AdmissionReview. Raises ReviewError for an invalid one.
@@ -282,7 +291,7 @@ class Admission:
         patience = min(terms.budget, OPEN_BUDGET) if self._open_because(request) else terms.budget
         # What changes policies is admitted without a decision, but guardrails judge it.
         budget = terms.budget if request.group == OURS else patience
-        responses = await self._query(request, patience, budget)
+        responses = await self._query(request, patience, budget, is_last=not terms.patches)
         failures = tuple(f"{name}: {one.failure}" for name, one in responses.items() if one.failure)
         made = [one.decision for one in responses.values() if one.decision is not None]
         judged = verdict(made, failures, self._open_because(request))
@@ -309,7 +318,9 @@ class Admission:
         write("admission request reviewed", **about, **noted, ms=ms)
         return answer(request.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
-    async def _query(self, request: ReviewRequest, patience: float, budget: float) -> dict[str, _Response]:
+    async def _query(
+        self, request: ReviewRequest, patience: float, budget: float, *, is_last: bool
+    ) -> dict[str, _Response]:
         rules = self.rules
         placement = self.placement
         if request.flaw:
@@ -322,10 +333,37 @@ class Admission:
             given = request.review if placement.asks_with_review else request.subject
             asked[placement.name] = _query_one(placement, given, patience, budget)
         if self.concerned(request):
-            asked[rules.name] = _query_one(rules, request.request, patience, budget)
+            asked[rules.name] = self._query_rules(request, patience, budget, is_last=is_last)
         if len(asked) > 1:
             return dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
         return {name: await answer for name, answer in asked.items()}
+
+    async def _query_rules(self, request: ReviewRequest, patience: float, budget: float, *, is_last: bool) -> _Response:
+        """Return the decision of the rules; at the last webhook also after the changes that were admitted before."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        until = began + budget
+        response = await _query_one(self.rules, request.request, patience, budget)
+        if not (is_last and response.change and response.is_allowed):
+            return response
+        key = request.parsed_key
+        try:
+            async with asyncio.timeout_at(until):
+                await self.admitted.turn.acquire()
+        except TimeoutError:
+            response.failure = "too many requests that guardrails judge: try again"
+            return response
+        try:
+            if others := self.admitted.missing(began, key):
+                left = until - clock()
+                after = await _query_one(self.rules, request.request_after(others), min(patience, left), left)
+                if not after.is_allowed:
+                    return after
+            if not request.dry_run:
+                self.admitted.add(key, response.change)
+        finally:
+            self.admitted.turn.release()
+        return response
 
     async def _review_modules(self, request: ReviewRequest, budget: float) -> _Response | None:
         """Return the decision about a change of modules; None for another request."""
@@ -435,6 +473,8 @@ async def _complete(complete: Complete, request: msgspec.Raw, got: Answer, until
 
 def _response(question: Question, got: Answer) -> _Response:
     response = _Response(decision_id=got.decision_id, revision=got.revision)
+    if isinstance(got.result, dict):
+        response.change = got.result.get("change")
     try:
         response.decision = _read(question, got.result)
     except (Undecided, DecisionError) as error:

@@ -168,6 +168,11 @@ class ReviewRequest:
             or kind.endswith("Policy")
         )
 
+    def request_after(self, admitted: Mapping[str, Any]) -> msgspec.Raw:
+        """Return the AdmissionRequest with changes that OPA may not have yet, for `data.bridge.v1.admission`."""
+        fields = decode(self.request, _fields)
+        return msgspec.Raw(msgspec.json.encode({**fields, "admitted": admitted}))
+
     @property
     def removes_modules(self) -> bool:
         """Return whether it deletes an object that may have modules of a policy author."""

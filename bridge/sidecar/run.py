@@ -284,6 +284,8 @@ def _connect(parts: Parts, bundles: Bundles) -> None:
     bundles.modules.before_first_bundle(parts.loading.loader.inspect)
     parts.loading.loader.before_rules_change(replicator.rules_change)
     replicator.listen(parts.concerned.note)
+    if parts.webhook:
+        replicator.listen(parts.webhook.admitted.note)
     replicator.listen(parts.loop.note)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.follow)

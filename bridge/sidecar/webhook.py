@@ -25,6 +25,7 @@ from bridge.admission.admission import (
     Steps,
     read_rules,
 )
+from bridge.admission.admitted import Admitted
 from bridge.admission.certificates import CertificateFiles, Certificates, Clients, create_certificate
 from bridge.admission.guardrails import JudgeChange, judge_alone, judge_change, judge_rest
 from bridge.admission.review import ReviewRequest, Terms
@@ -75,7 +76,8 @@ class Webhook:
     """Serves admission at the setting `webhook_listen`. `access` is to the OPA that the bridge syncs.
 
     `judge` judges requests that change how policies act. `concerned` returns whether the rules may decide about a
-    request. `counted` counts the API server's requests; `gate`, once it listens, has the connections.
+    request. `admitted` has the changes that OPA may not have yet. `counted` counts the API server's requests; `gate`,
+    once it listens, has the connections.
     """
 
     settings: Settings
@@ -85,6 +87,7 @@ class Webhook:
     judge: JudgeChange
     cluster: FencedClient | None = None
     concerned: Callable[[ReviewRequest], bool] = lambda _: True
+    admitted: Admitted = field(default_factory=Admitted)
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
     gate: Gate | None = field(default=None, init=False)
     _trouble: str = field(default="the webhook is not listening yet", init=False)
@@ -250,6 +253,7 @@ class Webhook:
                 _judging_modules(own, self.judge),
                 frozenset(settings.policy_namespaces),
                 self.concerned,
+                self.admitted,
             )
 
     def _policies_exist(self) -> bool:
@@ -332,6 +336,6 @@ def _completing(opa: Opa, judge: JudgeChange) -> Complete:
             decision = await judge_change(opa, judge, request, seconds)
         else:
             decision = await judge_rest(opa, request, result["remaining"], seconds)
-        return {name: [*result[name], *decision[name]] for name in ("denied", "warnings")}
+        return result | {name: [*result[name], *decision[name]] for name in ("denied", "warnings")}
 
     return complete

@@ -1,13 +1,16 @@
 """Requests that a guardrail denies, on an API server that calls the webhook of a bridge."""
 
+import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.admitting import Said, bridge_beside_the_shop, speaking, until
+from tests.e2e.conftest import SHOP
 
 pytestmark = pytest.mark.long
 
@@ -76,6 +79,26 @@ def test_a_deletion_that_a_guardrail_does_not_allow_is_denied(kubectl: Said) -> 
     until(kubectl, [*delete, "kept", "--dry-run=server"], "", denied)  # OPA knows by then that the other one is gone
     code, reported = kubectl(*delete, "kept")
     assert (code, denied in reported) == (1, True), reported
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["one after the other", "at the same time"])
+def test_one_of_two_deletions_that_violate_a_guardrail_only_together_is_denied(kubectl: Said, together: bool) -> None:
+    assert kubectl("apply", f"--filename={SHOP}")[0] == 0
+    kubectl("delete", "colorpolicy", "--namespace=infra", "kept", "--ignore-not-found")
+    assert kubectl("apply", "-f", "-", text=GUARDRAIL)[0] == 0
+    delete = ["delete", "colorpolicy", "--namespace=infra"]
+    until(kubectl, [*delete, "brand", "--dry-run=server"], "", "denied the request: [public-routes")
+    until(kubectl, ["apply", "-f", "-"], KEPT, "kept created")  # the guardrail is loaded again meanwhile
+    until(kubectl, [*delete, "brand", "--dry-run=server"], "", "deleted")  # OPA has the other one
+    if together:
+        with ThreadPoolExecutor() as pool:
+            found = list(pool.map(lambda name: kubectl(*delete, name), ["brand", "kept"]))
+    else:
+        found = [kubectl(*delete, "brand", "kept")]
+    reported = "".join(text for _, text in found)
+    assert max(code for code, _ in found) == 1, reported
+    assert "rule to-https via Gateway/infra/public#http: no ColorPolicy is in effect" in reported
+    assert len(re.findall("deleted", reported)) == 1, reported
 
 
 def test_a_guardrail_with_misspelled_parameters_is_denied(kubectl: Said) -> None:
@@ -242,8 +265,9 @@ spec:
 
 
 def test_a_namespace_that_takes_policies_of_others_along_is_not_deleted(kubectl: Said) -> None:
-    code, reported = kubectl("apply", "-f", "-", text=f"{GUARDRAIL}---{LOANED}")
-    assert code == 0, reported
+    for manifests in (LOANED, GUARDRAIL):
+        code, reported = kubectl("apply", "-f", "-", text=manifests)
+        assert code == 0, reported
     denied = "HTTPRoute/payments/lent: rule all via Gateway/infra/lent#web: no ColorPolicy is in effect for *"
     until(kubectl, ["delete", "namespace", "loans", "--dry-run=server"], "", denied)
     until(kubectl, ["delete", "referencegrant", "colors-of-loans", "--namespace=infra", "--dry-run=server"], "", denied)

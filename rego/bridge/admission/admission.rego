@@ -27,14 +27,16 @@ decisions := ({decision} | {found |
 	before := decision with input as object.union(object.remove(update, ["object"]), {"object": update.oldObject})
 }
 
-# The decision on one request, `{denied, warnings, remaining?, unloaded?}`; any message in `denied` denies it. `remaining`
-# is what guardrails have not judged yet, `unloaded` those that OPA lacks, for which it is denied.
+# The decision on one request, `{denied, warnings, remaining?, unloaded?, change?}`; any message in `denied` denies it.
+# `remaining` is what guardrails have not judged yet, `unloaded` those that OPA lacks, for which it is denied, `change` what
+# later requests are judged with until OPA has it.
 decision := object.union_n([
 	{
 		"denied": {message | some ["deny", message] in _messages},
 		"warnings": {message | some ["warn", message] in _messages},
 	},
 	{"remaining": others | others := remaining},
+	{"change": made | made := guarded_change},
 	{"unloaded": policies |
 		policies := {constraints.active_constraints[name].policy | some name, _ in unloaded; constraints.unjudged_action(name) == "deny"}
 		policies != set()

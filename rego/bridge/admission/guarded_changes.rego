@@ -7,6 +7,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 import data.bridge.queries
@@ -163,16 +164,36 @@ _changed_key := keys.of(written_object) if {
 	input.operation == "DELETE"
 }
 
-# What the API server deletes together with the object: the objects in a Namespace, or of the kind of a CRD.
-_taken_along := lookup.taken_along(_changed_key) if {
-	input.operation == "DELETE"
-} else := set()
+# What the API server deletes together with deleted objects: the objects in a Namespace, or of the kind of a CRD.
+_taken_along := union({lookup.taken_along(key) | some key in change.delete})
 
-# METADATA
-# description: The change of the request, in the form of a query's.
-change := {"delete": [_changed_key]} if {
+# The change of the request, in the form of a query's.
+_requested := {"delete": [_changed_key]} if {
 	input.operation == "DELETE"
 } else := {"upsert": [written_object]}
+
+# METADATA
+# description: |
+#   The same, together with `input.admitted`: the changes that were admitted a moment ago, and that OPA may not have yet.
+change := {part: array.concat(object.get(_admitted, part, []), object.get(_requested, part, [])) | some part in object.keys(object.union(_admitted, _requested))}
+
+_admitted := object.get(input, "admitted", {})
+
+_admitted_keys := {key | some key in _admitted.delete} | {keys.of(obj) | some obj in _admitted.upsert}
+
+# METADATA
+# description: |
+#   The change of the request alone, if guardrails may answer other requests differently after it. Undefined for a change of
+#   what policies of a kind mean, which is judged beside OPA.
+guarded_change := _requested if {
+	guardrails != set()
+	not describes
+	_concerns_objects
+}
+
+_concerns_objects if _before.concerns
+
+_concerns_objects if _after.concerns
 
 _leaves_with_its_namespace if {
 	input.operation == "DELETE"
@@ -211,12 +232,12 @@ _after := found if {
 	asked := object.union_n([_asked, _sampled, changed])
 	active := constraints.active_constraints
 	found := _state with input as asked with constraints.active_constraints as active
-} else := {"objects": set(), "rest": [], "rows": set()}
+} else := {"objects": set(), "rest": [], "rows": set(), "concerns": false}
 
 _sampled := {"sampled": key | key := keys.of(reviewed_object); not input.judgedObjects}
 
 _asked := object.union(
-	{"keys": array.concat([_changed_key], sort(_taken_along)), "was": {}, "names": guardrails, "matches": matches, "identified": true},
+	{"keys": array.concat([_changed_key], sort(_taken_along | _admitted_keys)), "was": {}, "names": guardrails, "matches": matches, "identified": true},
 	{"only": object_keys | object_keys := input.judgedObjects},
 ) if {
 	count(guardrails) > 0
@@ -224,7 +245,7 @@ _asked := object.union(
 	matches := {object.get(constraints.active_constraints[name], "match", {}) | some name in guardrails}
 }
 
-_state := {"objects": found, "rest": rest, "targets": targets, "refs": refs, "rows": rows, "steps": steps, "sample": sample, "assessed": assessed_there} if {
+_state := {"objects": found, "concerns": _has_effects(all), "rest": rest, "targets": targets, "refs": refs, "rows": rows, "steps": steps, "sample": sample, "assessed": assessed_there} if {
 	sample := [effects | not input.changes; effects := sample_effects(input.sampled)]
 	assessed_there := [found | input.changes; found := assess(input.sampled)]
 	refs := [[policies.declared_refs(key), object.get(lookup.get(key).metadata, "labels", {})] | some key in input.keys; kinds.of_policy(key)]
@@ -245,6 +266,11 @@ _state := {"objects": found, "rest": rest, "targets": targets, "refs": refs, "ro
 		some row in constraints.violations(names, object_keys)
 	}
 	steps := {name: step | some {"constraint": name} in rows; step := constraints.fixed_steps[name]}
+}
+
+# Policies and what they act at are among the objects.
+_has_effects(object_keys) := count((object.keys(levels.by_type) | kinds.names) & types_there) > 0 if {
+	types_there := {keys.type_of(key) | some key in object_keys}
 }
 
 _objects_to_judge(_) := {key | some key in input.only} if {
@@ -300,6 +326,11 @@ _introduced := constraints.introduced_in(before, after) if {
 _listed(rows, action) := array.flatten([
 	array.slice(texts, 0, _shown),
 	[sprintf("and %d more violations", [left]) | left > 0],
+	[sprintf("judged together with changes that were admitted a moment ago: %s", [concat(", ", names_admitted)]) |
+		texts != []
+		names_admitted := array.slice(sort({keys.describe(key) | some key in _admitted_keys}), 0, _shown)
+		names_admitted != []
+	],
 	[sprintf("ways out: %s; or an exemption, or enforcementAction: warn, in %s", [_way_out, concat(", ", sort(names))]) |
 		action == "deny"
 		texts != []

@@ -47,6 +47,44 @@ test_a_deletion_that_introduces_violations_is_denied if {
 	["deny", _missing] in found
 }
 
+test_deletions_that_violate_a_guardrail_only_together_are_not_both_admitted if {
+	twin := testing.color("infra", "twin", 2, [testing.ref("Gateway", "public")], {"theme": "dark"})
+	_messages([_constraint("colors", {})], [_dark, twin], _deletion) == set()
+	after_the_other := object.union(_deletion, {"admitted": {"delete": [keys.of(twin)]}})
+	found := _messages([_constraint("colors", {})], [_dark, twin], after_the_other)
+	["deny", _missing] in found
+	["deny", "judged together with changes that were admitted a moment ago: ColorPolicy/infra/twin"] in found
+}
+
+test_route_is_judged_with_the_policy_that_an_admitted_update_moves_away if {
+	moved := object.union(_dark, {"spec": {"targetRefs": [testing.section_ref("Gateway", "public", "alt")]}})
+	request := {"operation": "CREATE", "kind": {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}, "namespace": "shop", "object": _fresh("public")}
+	_messages([_constraint("colors", {})], [_dark], request) == set()
+	found := _messages([_constraint("colors", {})], [_dark], object.union(request, {"admitted": {"upsert": [moved]}}))
+	some [action, message] in found
+	action == "deny"
+	contains(message, "HTTPRoute/shop/fresh")
+}
+
+test_result_has_the_change_that_later_requests_are_judged_with if {
+	_changed([_constraint("colors", {})], _deletion) == {"delete": [keys.of(_dark)]}
+	idle := object.union(_deletion, {"kind": {"group": "", "version": "v1", "kind": "Pod"}, "oldObject": testing.resource("v1", "Pod", "shop", "idle")})
+	not _changed([_constraint("colors", {})], idle)
+	not _changed([_constraint("colors", {"enforcementAction": "dryrun"})], _deletion)
+	not _changed([], _deletion)
+}
+
+_changed(constraints, request) := found if {
+	objects := array.concat(testing.world, array.concat(constraints, [_dark]))
+	stored := testing.stored(objects)
+	kinds_there := kinds.active_kinds with data.objects as stored
+	found := v1.admission.change with input as request
+		with data.objects as stored
+		with data.index as testing.stored_index(objects)
+		with data.kinds as kinds_there
+		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy"}
+}
+
 # The answer while OPA has no guardrail yet.
 _early(constraints, more, request) := found if {
 	objects := array.concat(testing.world, array.concat(constraints, more))
@@ -68,12 +106,13 @@ test_change_before_its_guardrail_is_loaded_is_denied_unless_the_constraint_ignor
 		"to admit what is not judged, set failurePolicy: Ignore in the Constraint",
 	])
 	ignores := _early([_constraint("colors", {"failurePolicy": "Ignore"})], [_dark], _deletion)
-	ignores == {"denied": [], "warnings": ["[colors] is not judged: policy bridge.guardrails.required_policy is not loaded"]}
+	object.remove(ignores, ["change"]) == {"denied": [], "warnings": ["[colors] is not judged: policy bridge.guardrails.required_policy is not loaded"]}
 }
 
 test_change_that_no_unloaded_guardrail_would_judge_is_admitted if {
 	elsewhere := testing.color("infra", "other", 1, [testing.section_ref("Gateway", "public", "alt")], {"theme": "dark"})
-	_early([_constraint("colors", {})], [elsewhere], object.union(_deletion, {"oldObject": elsewhere})) == {"denied": [], "warnings": []}
+	found := _early([_constraint("colors", {})], [elsewhere], object.union(_deletion, {"oldObject": elsewhere}))
+	object.remove(found, ["change"]) == {"denied": [], "warnings": []}
 	_early([_constraint("colors", {"enforcementAction": "dryrun"})], [_dark], _deletion).denied == []
 }
 

@@ -9,7 +9,9 @@ import data.bridge.queries
 #   The decision on a request to the API server, `{denied, warnings}`, lists of messages; any message in `denied` denies the
 #   request. The input is an AdmissionRequest (admission.k8s.io/v1). If the change concerns more objects than one query
 #   judges, and none of those denies it, `remaining` has the others for `guarded_violations`. If it is denied because OPA
-#   lacks guardrails, `unloaded` has their packages: they may arrive at any moment.
+#   lacks guardrails, `unloaded` has their packages: they may arrive at any moment. `change` is what the request changes, if
+#   guardrails may answer later requests differently after it. The input's field `admitted` has the changes of such requests
+#   that OPA lacks: the decision is that on the request after them.
 # entrypoint: true
 admission := queries.error("InvalidInput", "the input must be an AdmissionRequest, with operation and kind") if {
 	not _is_request
@@ -22,6 +24,7 @@ admission := queries.error("InvalidInput", "the input must be an AdmissionReques
 		"warnings": sort(union({found.warnings | some found in deciding.decisions})),
 	},
 	{"remaining": remaining | some found in deciding.decisions; remaining := found.remaining},
+	{"change": change | some found in deciding.decisions; change := found.change},
 	{"unloaded": sort(policies) |
 		policies := {policy | some found in deciding.decisions; some policy in found.unloaded}
 		policies != set()
