@@ -137,6 +137,12 @@ _word("{is no parent}", parent, _) := "is a route. kgateway delegates requests f
 
 _word("{is no parent}", parent, child) := sprintf("has no listener or port with the sectionName and port that %s names", [keys.describe(child)]) if {
 	levels.of(parent) != "Route"
+	not is_unread_parent(parent)
+}
+
+_word("{is no parent}", parent, _) := sprintf("is a parent that the bridge does not read: requests may reach the rules of the route there%s", [hint]) if {
+	is_unread_parent(parent)
+	hint := concat("", [". Since Gateway API 1.5 it is a ListenerSet" | keys.parse(parent).kind == "XListenerSet"])
 }
 
 _word("{kind}", _, child) := keys.parse(child).kind

@@ -2,6 +2,7 @@ package bridge.hierarchy
 
 import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 
 # The nodes that a route's parentRefs select and that accept it (Gateway API, parentRefs). A default Gateway counts as if
@@ -98,10 +99,20 @@ has_port(above, port) if {
 # The first type on a port wins. UDPRoutes have another protocol.
 _mesh_types := [concat("/", [keys.gateway_api, kind]) | some kind in ["GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute"]]
 
+# A kind of Gateway API's own groups that the hierarchy does not have, such as XListenerSet, is no mesh frontend: requests
+# may arrive there from outside.
+is_unread_parent(node) if {
+	keys.is_frontend(node)
+	keys.parse(node).group in {keys.gateway_api, "gateway.networking.x-k8s.io"}
+	not levels.by_type[keys.type_of(node)]
+}
+
 # Why a frontend that a parentRef names does not accept a route, as the reason of the route's Accepted condition (Gateway
 # API, ParentReference); empty if it does. A port or sectionName of a Service must be one of its ports; for other kinds
 # their meaning is unknown.
-_mesh_rejection(frontend_node, route_key, section, port) := "ParentNotFound" if {
+_mesh_rejection(frontend_node, route_key, section, port) := "NoMatchingParent" if {
+	is_unread_parent(frontend_node)
+} else := "ParentNotFound" if {
 	not exists(trim_suffix(frontend_node, "@frontend"))
 } else := "NoMatchingParent" if {
 	keys.type_of(frontend_node) == "core/Service"

@@ -44,6 +44,21 @@ test_a_malformed_parent_ref_is_left_out if {
 	_parents([{}, null, "public", {"name": 3}, _to({"port": 80})], []) == {_http}
 }
 
+test_a_parent_of_gateway_api_that_is_not_read_is_no_frontend if {
+	refused := {[kind, link.reason, link.message] |
+		some kind, group in {"XListenerSet": "gateway.networking.x-k8s.io", "Mesh": "gateway.networking.k8s.io", "EgressNetwork": "policy.linkerd.io"}
+		edge := testing.resource(concat("", [group, "/v1"]), kind, "shop", "edge")
+		route := testing.route("cart", [{"group": group, "kind": kind, "name": "edge"}], [])
+		links := hierarchy.rejected_links(testing.cart_route) with input as {"changes": {"upsert": [edge, route]}}
+		some link in links
+	}
+	text := "/shop/edge is a parent that the bridge does not read: requests may reach the rules of the route there"
+	refused == {
+		["XListenerSet", "NoMatchingParent", concat("", ["XListenerSet", text, ". Since Gateway API 1.5 it is a ListenerSet"])],
+		["Mesh", "NoMatchingParent", concat("", ["Mesh", text])],
+	}
+}
+
 # K3
 test_an_unnamed_rule_is_named_by_its_place if {
 	names := hierarchy.section_names(testing.cart_route) with input as testing.changed([])

@@ -50,5 +50,5 @@ _result := {"nearest": undecided_answer(undecided), "undecided": undecided} if {
 } else := object.union_n([
 	{"nearest": with_not_attached(nearest)},
 	{"failure": failed | failed := unserved(_ways_in[0])},
-	{"warnings": [warning | not any_host(_ways_in[0]); warning := reading_warning(_ways_in[0])]},
+	{"warnings": array.concat(path_warnings, [warning | not any_host(_ways_in[0]); warning := reading_warning(_ways_in[0])])},
 ])

@@ -136,3 +136,20 @@ test_calls_of_istio_are_ordered_by_exact_calls_services_and_patterns if {
 	] with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"x": "1"}}
 	order == [[0, -4, 0], [1, -3, -1], [1, -3, 0], [2, -4, 0], [2, -5, 0], [2, -8, 0], [3, 0, 0]]
 }
+
+test_path_that_data_planes_may_normalize_has_a_warning if {
+	routes := [_served_route("one", ["a.test"], _match_of({"path": {"value": "/p"}}))]
+	every path in ["/p//q", "/p/../x", "/p/./q", "/p/..", "/%70/q", "/p%2Fq", "/p%2e%2e/q", `/p\q`] {
+		found := _under(_envoy_gateway, _one_listener, routes, {"path": path})
+		_reasons(found) == [["PathNotNormal", sprintf("Data planes may normalize the path %s before they choose a rule: request its normal form too", [path])]]
+	}
+	every path in ["/p/q", "/p/.well-known/..x", "/p/a%20b", "/p/..."] {
+		_reasons(_under(_envoy_gateway, _one_listener, routes, {"path": path})) == []
+	}
+}
+
+test_request_that_no_rule_serves_by_its_unnormal_path_has_the_warning_too if {
+	routes := [_served_route("one", ["a.test"], _match_of({"path": {"value": "/p"}}))]
+	found := _under(_envoy_gateway, _one_listener, routes, {"path": "//p"})
+	[found.rule, [reason | some [reason, _] in _reasons(found)]] == [null, ["PathNotNormal"]]
+}

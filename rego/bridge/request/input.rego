@@ -140,6 +140,16 @@ no_route_message(kinds, listener_name) := sprintf("No %s%s is attached to %s", [
 
 _for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
 
+# The warning that data planes may choose a rule by another path (RFC 3986, 6.2.2: dot segments and encoded characters that
+# need no encoding; also empty segments): Gateway API leaves it to them. Envoy Gateway's proxies do all of it.
+path_warnings := [{"reason": "PathNotNormal", "message": message} |
+	request.protocol in {"HTTP", "HTTPS"}
+	regex.match(_not_normal, request.path)
+	message := sprintf("Data planes may normalize the path %s before they choose a rule: request its normal form too", [request.path])
+]
+
+_not_normal := `//|/\.\.?(/|$)|\\|%(2[dDeEfF]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[cCfF]|7[eE])`
+
 # The warning that other data planes may have no rule for the request, because of a route at a more specific hostname.
 more_specific_warning(route_key, name) := {"reason": "MoreSpecificHostname", "message": sprintf(
 	"%s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here",

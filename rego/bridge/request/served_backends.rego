@@ -172,6 +172,7 @@ _paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
 # Warnings about the result at an entry point, `{reason, message}`: some data planes respond differently, or filters of
 # the listener may change the request before a route is selected.
 warnings(entry) := array.flatten([
+	path_warnings,
 	[warning | not any_host(entry); warning := reading_warning(entry)],
 	listener_warnings(entry),
 	[pattern_warning | _has_pattern_first(entry)],
