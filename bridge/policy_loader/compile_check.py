@@ -97,9 +97,9 @@ _REPLACEMENTS = {
 }
 OUTSIDE_ACCESS = "schema_reference"
 # Codes that prove nothing about the modules: a loaded machine, a killed `opa`.
-_LATE, _FAILED, _MEMORY = "timeout", "opa_failed", "memory"
+_LATE, _FAILED, MEMORY = "timeout", "opa_failed", "memory"
 PASSING = frozenset({_LATE, _FAILED})
-REPEATED = PASSING | {_MEMORY}  # of checks whose result is not kept: the machine may have had too little memory
+REPEATED = PASSING | {MEMORY}  # of checks whose result is not kept: the machine may have had too little memory
 
 
 class Finding(NamedTuple):
@@ -370,7 +370,7 @@ class Checker:
         what = "evaluating these tests" if command == "test" else "compiling the modules"
         bound = f"{self._memory // MEBIBYTE} MiB of memory"
         text = f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
-        return msgspec.json.encode({"errors": [{"code": _MEMORY, "message": text}]})
+        return msgspec.json.encode({"errors": [{"code": MEMORY, "message": text}]})
 
 
 class _OutputTooLongError(Exception):

@@ -18,7 +18,16 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUndefined
 from bridge.opa.shipped import Shipped
 from bridge.policy_loader.assembly import assemble, document, failing_rules, generated, types_of_view
-from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, REPEATED, Checker, CheckError, Finding, RuleHead
+from bridge.policy_loader.compile_check import (
+    MEMORY,
+    PARSE_ERROR,
+    PASSING,
+    REPEATED,
+    Checker,
+    CheckError,
+    Finding,
+    RuleHead,
+)
 from bridge.policy_loader.submissions import (
     STRATEGIES,
     VIEW,
@@ -266,6 +275,7 @@ class Judge:
         found = [fault for submission in submissions for fault in await self._check_outside_access(submission)]
         if not found:
             found = _read_faults(await self._checker.check(places.modules, added, places.old), places)
+            found = [_name_largest(fault, submissions) if fault.problem.code == MEMORY else fault for fault in found]
         if not found:
             for submission in submissions:
                 found += await self._test(submission, submissions, places, added)
@@ -317,6 +327,14 @@ def _remember(known: dict[Any, Any], name: Any, value: Any, most: int) -> None:
 def _read_faults(found: Sequence[Finding], places: Places, *, own: bool = False) -> list[Fault]:
     faults = [places.fault(*finding) for finding in found]
     return [replace(fault, own=own or fault.problem.code in _OWN) for fault in faults]
+
+
+def _name_largest(fault: Fault, submissions: Sequence[Submission]) -> Fault:
+    """Add the authors with the largest modules: the set needs too much memory, whichever version joins it last."""
+    sizes = {one.author: sum(map(len, one.modules.values())) for one in submissions}
+    largest = sorted(sizes, key=lambda author: (-sizes[author], author))[:2]
+    named = " and ".join(f"{author} ({max(1, sizes[author] >> 10)} KiB)" for author in largest)
+    return replace(fault, problem=replace(fault.problem, message=f"{fault.problem.message}; the largest are {named}"))
 
 
 def list_claims(submission: Submission) -> list[tuple[str, DataPath]]:

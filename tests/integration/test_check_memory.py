@@ -9,7 +9,9 @@ import pytest
 from bridge.files import rego_root
 from bridge.opa.shipped import shipped
 from bridge.policy_loader.compile_check import MEBIBYTE, Checker
-from tests.integration.loading import loading
+from bridge.policy_loader.judgement import Judge
+from bridge.policy_loader.submissions import Submission
+from tests.integration.loading import DEADLINE, FEW, author, loading
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="this system does not bound a process' memory")
 
@@ -51,6 +53,18 @@ async def test_a_test_that_needs_too_much_memory_never_passes(opa_path: Path) ->
             "memory",
             "evaluating these tests takes more than 256 MiB of memory",
         )
+
+
+async def test_set_that_needs_too_much_memory_names_the_largest_authors(opa_path: Path) -> None:
+    rules = "".join(f"r{number} := {number} if input.x == {number}\n" for number in range(20_000))
+    big = Submission(author("big"), "1", {"a.rego": f"package big\n\n{rules}"}, created="2026-01-01T00:00:00Z")
+    small = Submission(author("small"), "1", {"a.rego": "package small\n\nx := 1\n"}, created="2026-02-01T00:00:00Z")
+    judge = Judge(Checker(opa_path, {}, memory=64 * MEBIBYTE, patience=DEADLINE), FEW)
+    (fault,) = await judge.find_faults([big, small])
+    assert fault.problem.code == "memory"
+    assert fault.problem.message.endswith(
+        f"; the largest are {big.author} ({len(big.modules['a.rego']) // 1024} KiB) and {small.author} (1 KiB)"
+    )
 
 
 async def test_a_hundred_modules_and_their_tests_fit_into_the_default_bound(opa_path: Path) -> None:
