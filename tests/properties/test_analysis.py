@@ -237,9 +237,13 @@ def _check(change: Change, analysis: Analysis, before: Everything, after: Everyt
 
 
 def without_missed(problems: set[Names], analysis: Analysis) -> set[Names]:
-    """Problems without those about deleted GatewayClasses, of which the state after does not know that they existed."""
-    missed = {key for key in analysis.deleted if "/GatewayClass/" in key}
-    return {name for name in problems if not missed & {*name}}
+    """Problems without those about missing GatewayClasses, if a change deletes one.
+
+    The state after does not know that it existed. Without any class they are those of a platform, and not problems.
+    """
+    if not any("/GatewayClass/" in key for key in analysis.deleted):
+        return problems
+    return {name for name in problems if "/GatewayClass/" not in name[1]}
 
 
 def undo(change: Change, held: Mapping[Key, Object]) -> Change:

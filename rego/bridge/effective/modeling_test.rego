@@ -82,6 +82,11 @@ test_a_remark_may_make_a_policy_invalid if {
 	[[one.reason, one.message] | some one in problems.of("example.com/ColorPolicy/infra/dark")] == [["Invalid", "ColorPolicy/infra/dark is refused"]] with input as _remarked([remark])
 }
 
+test_a_remark_may_be_a_problem_of_a_policy_that_is_in_effect if {
+	remark := {"when": [{"path": "/spec/theme"}], "problem": true, "message": "never acts"}
+	[[one.reason, one.message] | some one in problems.of("example.com/ColorPolicy/infra/dark")] == [["Invalid", "ColorPolicy/infra/dark never acts"]] with input as _remarked([remark])
+}
+
 test_an_explanation_is_marked_as_incomplete_too if {
 	entries := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as _world([{"path": "/spec/theme", "message": "it has a theme"}])
 	[entry.incomplete | some entry in entries] == [["ColorPolicy/infra/dark: it has a theme"]]

@@ -485,6 +485,7 @@ quantity_at(policy_kind, pointer) := [object.remove(entry, ["segments"]) |
 _remark_entries(entries) := [{
 	"message": entry.message,
 	"invalid": object.get(entry, "invalid", false),
+	"problem": object.get(entry, "problem", false),
 	"when": [object.union({"segments": leaves.segments(one.path)}, object.filter(one, ["values", "except", "default"])) | some one in entry.when],
 } |
 	some entry in entries

@@ -110,15 +110,19 @@ _invalidity(type, obj, spec_facts) := spec_facts.error if {
 	true
 } else := _stanza_problem(obj) if {
 	true
-} else := sort(_remarks(kinds.get(type).remarks, obj, true))[0]
+} else := sort(_remarks(kinds.get(type).remarks, obj, "invalid", true))[0]
 
 # METADATA
 # description: What the values of a policy mean, as messages by the kind's `remarks`, without those that make it Invalid.
-remarks(obj) := _remarks(kinds.get(keys.type(obj.apiVersion, obj.kind)).remarks, obj, false)
+remarks(obj) := _remarks(kinds.get(keys.type(obj.apiVersion, obj.kind)).remarks, obj, "invalid", false)
 
-_remarks(entries, obj, invalid) := {message |
+# METADATA
+# description: Those of the messages that are problems of the policy.
+problems(obj) := _remarks(kinds.get(keys.type(obj.apiVersion, obj.kind)).remarks, obj, "problem", true)
+
+_remarks(entries, obj, field, value) := {message |
 	some entry in entries
-	entry.invalid == invalid
+	entry[field] == value
 	every one in entry.when {
 		_has_value(obj, one)
 	}

@@ -46,7 +46,7 @@ _of_policy(key) := of_policy(key, outcomes.tallies(key)) if {
 } else := set()
 
 # The problems of a policy with these tallies: of its refs, its outcome, its status and its version.
-of_policy(key, tallies) := union({_refs(key), _fate(key, tallies), _unreported(key, tallies), _version(key)})
+of_policy(key, tallies) := union({_refs(key), _fate(key, tallies), _unreported(key, tallies), _version(key), _refused_values(key)})
 
 # One problem for each ref (GEP-713, "Policy status"; semantics T1 to T5). For a kind whose description is a guess, only
 # absent targets are problems: the other verdicts follow from the guess.
@@ -171,6 +171,9 @@ _shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", m
 	keys.type_of(key) == "gateway.networking.k8s.io/GRPCRoute"
 	hostnames := index.facts(key).hostnames
 } else := set()
+
+# Values of a policy that its controller refuses, and without which it would act as it does now.
+_refused_values(key) := {_problem(key, key, "Invalid", message) | some message in policies.problems(lookup.get(key))}
 
 # A policy in a version that its CRD does not serve, or that has other fields than the one that is read (semantics K7).
 _version(key) := {_problem(key, key, found.reason, found.message) |
