@@ -163,9 +163,9 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 				"counted": [[condition.at | some condition in conditions; condition.at == [part]] | some part in ["service", "rpc"]],
 			}
 		},
-		{"unknown": min([requests.heavy_message(one) | some one in patterns; requests.excess(one.expected)]) |
-			some one in patterns
-			requests.excess(one.expected)
+		{"unknown": min(reasons) |
+			reasons := {requests.heavy_message(one) | some one in patterns; requests.excess(one.expected)} | {reason | reason := requests.delegation(route_key, index)}
+			reasons != set()
 		},
 	])
 }

@@ -10,6 +10,7 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lib.levels
+import data.bridge.lookup
 import data.bridge.merge
 import data.bridge.policy as policies
 
@@ -50,7 +51,7 @@ _entry(path, attached) := {
 	"path": path,
 	"spec": spec,
 	"origins": merged.origins,
-	"policies": [object.union_n([entry, {"strategy": policies.facts(policy).strategy}, outcome(attached, policy)]) |
+	"policies": [object.union_n([entry, {"strategy": _strategy_of_entry(attached, entry)}, outcome(attached, policy)]) |
 		some entry in _distinct_entries(attached)
 		policy := entry.policy
 	],
@@ -61,6 +62,10 @@ _entry(path, attached) := {
 } else := {"path": path, "error": error_of(attached, path[0]), "policies": entries} if {
 	entries := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
 }
+
+_strategy_of_entry(attached, entry) := policies.facts(entry.policy).strategy if {
+	not kinds.get(_kind_of(attached)).delegation
+} else := array.concat([strategy | strategy := _delegating_strategy(attached, entry.target)], [policies.facts(entry.policy).strategy])[0]
 
 # Why a stack cannot be merged, `{code, message}`: it or its path is above its bound, or its Custom strategy fails.
 # `root` is the first node of the path. Undefined if it can.
@@ -152,11 +157,7 @@ _rules_of(attached) := policies.facts(attached[count(attached) - 1].policy).rule
 # (F4).
 sides(attached) := [[entry.policy] | some entry in attached] if {
 	kinds.traits(_kind_of(attached)).joins == "policies"
-} else := [[entry.policy | some entry in array.slice(attached, start, end)] |
-	starts := [start | some start, entry in attached; _begins_a_level(attached, start, entry)]
-	some number, start in starts
-	end := array.concat(starts, [count(attached)])[number + 1]
-] if {
+} else := [side.policies | some side in _sides_of_levels(attached)] if {
 	kinds.traits(_kind_of(attached)).joins == "levels"
 } else := array.concat(array.slice(parents, count(parents) - 1, count(parents)), [[attached[last].policy]]) if {
 	last := count(attached) - 1
@@ -164,6 +165,41 @@ sides(attached) := [[entry.policy] | some entry in attached] if {
 		some entry in array.slice(attached, 0, last)
 		levels.of(entry.target) in kinds.get(_kind_of(attached)).parentLevels
 	]
+}
+
+# The sides of levels, with their targets. The policies of a delegating route that prevail over those of the routes below
+# are one side, in which those of the rule come first: the strategy is about the routes, and not about the route itself
+# (semantics F10).
+_sides_of_levels(attached) := levels_of_targets if {
+	not kinds.get(_kind_of(attached)).delegation
+	levels_of_targets := _levels_of(attached)
+} else := [object.union(side, {"policies": array.concat(within, side.policies)}) |
+	found := _levels_of(attached)
+	some number, side in found
+	not _continues_route(attached, found, number)
+	within := [policy | _continues_route(attached, found, number + 1); some policy in found[number + 1].policies]
+]
+
+_levels_of(attached) := [{"policies": [entry.policy | some entry in array.slice(attached, start, end)], "target": attached[start].target} |
+	starts := [start | some start, entry in attached; _begins_a_level(attached, start, entry)]
+	some number, start in starts
+	end := array.concat(starts, [count(attached)])[number + 1]
+]
+
+# A level is of the same delegating route as the one above it.
+_continues_route(attached, found, number) if {
+	keys.whole(found[number - 1].target) == keys.whole(found[number].target)
+	_delegating_strategy(attached, found[number].target)
+}
+
+# The strategy that a route chooses for merging its policies with those of the routes to which it delegates (semantics F10).
+# Undefined if it chooses none, and for the most specific route.
+_delegating_strategy(attached, target) := strategy if {
+	chosen := kinds.get(_kind_of(attached)).delegation
+	route_key := keys.whole(target)
+	levels.of(route_key) == "Route"
+	keys.whole(attached[count(attached) - 1].target) != route_key
+	strategy := chosen.strategies[object.get(lookup.get(route_key), chosen.segments, "")]
 }
 
 _begins_a_level(attached, index, entry) if attached[index - 1].target != entry.target
@@ -185,7 +221,14 @@ _joins(attached) := [{"policies": side, "elements": _elements(side), "strategy":
 	strategy := policies.strategy_of(_deciding(attached, side, joined))
 ] if {
 	not kinds.traits(_kind_of(attached)).parts
+	not kinds.get(_kind_of(attached)).delegation
 	joined := kinds.traits(_kind_of(attached)).joins
+} else := [{"policies": side.policies, "elements": _elements(side.policies), "strategy": strategy} |
+	some side in array.reverse(_sides_of_levels(attached))
+	chosen := [strategy | strategy := _delegating_strategy(attached, side.target)]
+	strategy := array.concat(chosen, [policies.strategy_of(side.policies[0])])[0]
+] if {
+	kinds.get(_kind_of(attached)).delegation
 } else := [{"policies": side, "elements": [part.element], "strategy": part.strategy} |
 	# Each wrapper of a policy is a part of its own, in its direction (semantics F6).
 	some side in array.reverse(sides(attached))

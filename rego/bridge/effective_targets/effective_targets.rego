@@ -244,9 +244,9 @@ _without_rule(node, path) := array.slice(path, 0, count(path) - 1) if {
 
 _described(path) := object.union(place, {
 	"labels": {key: _labels(key) | some key in (objects | namespaces)},
-	"hostnames": _hostnames(place),
+	"hostnames": _hostnames(place, [on | some on in path; levels.of(on) == "Route"]),
 }) if {
-	place := {_fields[levels.of(on)]: on | some on in path}
+	place := object.union_n([{_fields[levels.of(on)]: on} | some on in path; _fields[levels.of(on)]])
 	objects := {keys.object_of(on) | some on in path}
 	namespaces := {keys.format("", "Namespace", "", namespace) |
 		some key in objects
@@ -312,9 +312,9 @@ _reported(entry) := {"unknown": why, "policies": policies} if {
 }
 
 # The hostnames of the requests at a route and a listener: those of the route that the listener serves (Gateway API,
-# HTTPRouteSpec.hostnames). `*` is any.
-_hostnames(place) := hierarchy.common_hostnames(own, served) if {
-	own := [lower(name) | some name in lookup.get(place.route).spec.hostnames]
+# HTTPRouteSpec.hostnames); a route to which another one delegates has those of the first. `*` is any.
+_hostnames(place, routes) := hierarchy.common_hostnames(own, served) if {
+	own := [lower(name) | some name in lookup.get(routes[0]).spec.hostnames]
 	served := array.concat([name | name := _listener_hostname(place.listener)], [""])[0]
 }
 

@@ -18,6 +18,7 @@ _sections_below(node) := accepted_sections(node) if {
 # The rules of a route declare the nodes below them.
 _backends_below(node) := {backend |
 	some backend, numbers in rule_backends(keys.parse(node).object)[node]
+	levels.of(backend) != "Route"
 	exists(backend)
 	leads_to(keys.type_of(node), backend, numbers)
 } if {

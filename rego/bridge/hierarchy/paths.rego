@@ -67,7 +67,13 @@ _paths_to_gateway(object_key, with_namespaces) := {array.concat([class | some cl
 	index.facts(object_key).class[0]
 } else := _paths_to(object_key, with_namespaces)
 
-_paths_to(node, with_namespaces) := {[at | some on in path; some at in step(on, with_namespaces)] | some path in _plain_paths(node)}
+_paths_to(node, with_namespaces) := {[at | some on in path; some at in step(on, with_namespaces)] | some path in _plain_paths(node)} if {
+	not index.has_extension_links
+} else := {[at | some on in path; some at in step(on, with_namespaces)] |
+	some path in _plain_paths(node)
+	not delegates(node)
+	not misses_matches(path)
+}
 
 # The links of extension modules can form a cycle: OPA ends a path before the first repeated key (semantics P7), and a link
 # of a node to itself leads nowhere. They can also make a path longer than the bound.
@@ -178,11 +184,12 @@ cut_node(path) := repeated[0] if {
 	count(repeated) > 0
 }
 
-# The nodes above an object or frontend that extension modules declare, if both ends exist.
+# The nodes above an object or frontend that extension modules declare, or that delegate to a route, if both ends exist.
 extension_parents(node) := {parent |
 	some parent in index.declared_extension_parents(node)
 	canonical_key(parent) == parent
 	canonical_key(node)
+	not delegation_refusal(parent, node)
 }
 
 # The paths to an effective target for a policy kind: through the hierarchy for an Inherited kind, only the target,

@@ -62,6 +62,8 @@ _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
 } else := "ChildNotFound" if {
 	not canonical_key(child)
+} else := reason if {
+	reason := delegation_refusal(parent, child)
 } else := "Cycle" if {
 	child in declared_upward(keys.whole(parent))
 }
@@ -108,6 +110,13 @@ _refused_backends(route_key) := {link |
 	some backend in index.declared_children(route_key)
 	levels.of(backend) == "Backend"
 	some link in rejected_backends(route_key, backend)
+} | {rejected_link(route_key, delegate, "BackendNotFound") |
+	index.has_extension_links
+	levels.of(route_key) == "Route"
+	some delegate in index.declared_children(route_key)
+	levels.of(delegate) == "Route"
+	keys.parse(delegate).name != "*"
+	not exists(delegate)
 }
 
 # A parentRef of a route names another route, which Gateway API leaves to implementations.
@@ -131,7 +140,7 @@ _rejection_message(link) := message if {
 
 _word("{parent}", parent, _) := keys.describe(parent)
 _word("{child}", _, child) := keys.describe(child)
-_word("{is no parent}", parent, _) := "is a route. kgateway delegates requests from route to route, and the bridge does not follow that" if {
+_word("{is no parent}", parent, _) := "is a route, and none of its rules has this route as backend" if {
 	levels.of(parent) == "Route"
 }
 
@@ -163,6 +172,9 @@ _messages := {
 	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",
 	"ListenerIsolation": "more specific listeners take all requests for the hostnames of {child} from {parent}",
 	"NotAllowedByListeners": "{parent} does not accept {kind}s from namespace {namespace}. Check its protocol and allowedRoutes",
+	"NotItsParent": "{parent} delegates requests to {child}, which names other parents",
+	"HostnamesOfDelegate": "{parent} delegates requests to {child}, which has hostnames: a delegate has those of the delegating route",
+	"NoMatchWithin": "{parent} delegates requests to {child}, and nothing that this matches is within what the rule matches",
 	"Cycle": "{parent} is already below {child}: an extension's links form a cycle, and paths are cut there",
 	"Conflicted": "{parent} does not accept {kind}s here, because routes of another type use its ports. If a port has several types, the first of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute applies",
 }

@@ -24,8 +24,15 @@ refused_above("Route", route_key) := ({[node, reason] |
 	some ref in known.parents
 	some object_key in _named_by(ref)
 	_selected_of(object_key, ref.section, ref.port) == []
+	not _delegates_to(object_key, route_key)
 	reason := _absence(object_key)
 }) | {link | some link in _frontend_links(route_key); link[1] != ""} if known := index.facts(route_key)
+
+_delegates_to(object_key, route_key) if {
+	levels.of(object_key) == "Route"
+	some rule in index.declared_extension_parents(route_key)
+	keys.whole(rule) == object_key
+}
 
 _rejection_by_listener(object_key, listener, known) := refusal if {
 	refusal := listener_rejection(object_key, listener, known.type, known.namespace)

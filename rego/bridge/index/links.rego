@@ -43,14 +43,31 @@ _of_level("Route", type, obj) := object.union_n([
 	{"below": below | below != set()},
 	{"served": found | above != set(); found := _served_requests(type, obj.spec)},
 	{"members": ends | ends := _unleveled(above | below); ends != set()},
-	{"facts": facts_of_route | facts_of_route := facts_at("Rule", type, obj)},
+	{"facts": facts_of_route},
+	{"extended": delegations |
+		some end in below
+		_is_route(end)
+		delegations := _delegations(facts_of_route.sections, obj)
+	},
 ]) if {
+	facts_of_route := facts_at("Rule", type, obj)
 	above := _named_above("Route", obj)
 	below := _named_below("Route", obj)
 }
 
-_extension_fields(own, extension_pairs) := object.union({"extended": extension_pairs}, {"members": ends | count(ends) > 0}) if {
+# A rule delegates requests to the routes that it names as backends (kgateway): `[rule, route]`.
+_delegations(sections, route) := {[keys.section(keys.of(route), sections[place]), child] |
+	some place, rule in route.spec.rules
+	some ref in rule.backendRefs
+	child := backend_key(ref, route.metadata.namespace)
+	_is_route(child)
+}
+
+_is_route(object_key) if levels.shipped[keys.type_of(object_key)].object == "Route"
+
+_extension_fields(own, extension_pairs) := object.union({"extended": links_placed}, {"members": ends | count(ends) > 0}) if {
 	count(extension_pairs) > 0
+	links_placed := object.get(own, "extended", set()) | extension_pairs
 	ends := object.get(own, "members", set()) | _unleveled({keys.whole(node) | some link in extension_pairs; some node in link})
 } else := {}
 

@@ -22,6 +22,7 @@ normal_form(type, spec) := object.union_n([
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
 	{"order": order | order := _order_keys(spec.order)},
 	{"weight": {"segments": leaves.segments(spec.weight.path)} | spec.weight},
+	{"delegation": {"segments": leaves.segments(spec.delegation.path), "strategies": spec.delegation.strategies} | spec.delegation},
 	{"quantities": entries | entries := _quantity_entries(spec.quantities)},
 	{"remarks": entries | entries := _remark_entries(spec.remarks)},
 	{"actsOn": types | types := _acts_on(spec); count(types) > 0},

@@ -130,9 +130,18 @@ overweight(weights) := {route | some route, weight in weights; weight > limit} i
 undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",
-	"message": sprintf("Cannot tell: %s may serve it, but its pattern is too large to compile", [keys.describe(rules[0].node)]),
-	"candidates": [object.union(rule, {"reason": "PatternNotCompiled"}) | some rule in rules],
+	"message": sprintf("Cannot tell: %s may serve it, but %s", [keys.describe(rules[0].node), _why_undecided(rules[0])]),
+	"candidates": [object.union(rule, {"reason": reason}) |
+		some rule in rules
+		reason := {true: "Delegated", false: "PatternNotCompiled"}[rule.message == delegated_message]
+	],
 }
+
+_why_undecided(rule) := delegated_message if {
+	rule.message == delegated_message
+} else := "its pattern is too large to compile"
+
+delegated_message := "it delegates the request to other routes, against which the bridge does not match requests"
 
 no_listener_message := sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, concat("", [sprintf(" on port %d", [request.port]) | request.port != 0])])
 no_rule_message := sprintf("No rule of the routes for %s matches", [request.host])

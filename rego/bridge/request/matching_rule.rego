@@ -188,7 +188,7 @@ _is_bound(entry, route_key) if {
 # All rules that match or may match, `[rank, route, place, unknown]`, the best first: by the route's own hostname, by the
 # type of the route, by the match, by the route's age, by its name, by the rule's place (HTTPRouteSpec.hostnames,
 # HTTPRouteRule.matches). `unknown` has the reasons why patterns of the rule are not compiled.
-_ranked(entry, reading) := sort({[rank, route_key, index, {reason | some reason in reasons}] |
+_ranked(entry, reading) := sort({[rank, route_key, index, ({reason | some reason in reasons} | {reason | reason := delegation(route_key, index)})] |
 	some type in types_by(entry, reading)
 	some [rank, route_key, index, found] in _possible(entry, reading, type)
 	reasons := {one: _not_compiled(one, route_key in _left_out(entry, reading, type)) | some one in found}
@@ -196,6 +196,12 @@ _ranked(entry, reading) := sort({[rank, route_key, index, {reason | some reason 
 		_may_match(one, reasons)
 	}
 })
+
+# Why it is unknown which rule serves the requests that a rule matches: it delegates them. Undefined if it does not.
+delegation(route_key, place) := delegated_message if {
+	index.has_extension_links
+	hierarchy.delegates(_rule_node(route_key, place))
+}
 
 _may_match(one, reasons) if {
 	reasons[one]

@@ -1,0 +1,87 @@
+package bridge.hierarchy
+
+import data.bridge.index
+import data.bridge.lib.keys
+import data.bridge.lib.levels
+import data.bridge.lookup
+
+# A rule may delegate requests to routes, which it names as backends: these routes, and what is below them, are below the rule.
+# Gateway API leaves that to implementations; the rules are kgateway's (2.4, pkg/kgateway/utils/delegation).
+
+# A rule has no backends but routes, so it serves no requests itself, whether these routes exist or not.
+delegates(rule) if {
+	levels.of(rule) == "Rule"
+	refs := _rule_at(rule).backendRefs
+	count(refs) > 0
+	every ref in refs {
+		levels.of(index.backend_key(ref, keys.namespace(rule))) == "Route"
+		ref.name != "*"
+	}
+}
+
+# Why a rule cannot delegate to a route, as the reason of a condition: the route names other parents, or hostnames, which
+# it has from the delegating route, or nothing that it matches is within what the rule matches. Undefined if it can, and for
+# links of extension modules between other levels.
+delegation_refusal(rule, route_key) := "NotItsParent" if {
+	_is_delegation(rule, route_key)
+	refs := lookup.get(route_key).spec.parentRefs
+	count(refs) > 0
+	named := {index.parent_key(ref, keys.namespace(route_key)) | some ref in refs}
+	not keys.whole(rule) in named
+} else := "HostnamesOfDelegate" if {
+	_is_delegation(rule, route_key)
+	count(lookup.get(route_key).spec.hostnames) > 0
+} else := "NoMatchWithin" if {
+	_is_delegation(rule, route_key)
+	every own in _rules_of(route_key) {
+		not _takes_over(_rule_at(rule), own, _inherits_matches(route_key))
+	}
+}
+
+_is_delegation(rule, route_key) if {
+	levels.of(rule) == "Rule"
+	levels.of(route_key) == "Route"
+}
+
+# A rule of a path matches nothing of what the rule above delegates to its route.
+misses_matches(path) if {
+	some place, route_key in path
+	_is_delegation(path[place - 1], route_key)
+	levels.of(path[place + 1]) == "Rule"
+	not _takes_over(_rule_at(path[place - 1]), _rule_at(path[place + 1]), _inherits_matches(route_key))
+}
+
+_rules_of(route_key) := object.get(lookup.get(route_key).spec, "rules", [])
+
+_rule_at(rule) := [own |
+	[route_key, name] := split(rule, "#")
+	some place, own in _rules_of(route_key)
+	section_names(route_key)[place] == name
+][0]
+
+# A route with this annotation adds its matches to those of the rule that delegates to it.
+_inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key).metadata, "annotations", {}), "delegation.kgateway.dev/inherit-parent-matcher", "")) in {"true", "yes", "enabled"}
+
+_takes_over(_, _, true)
+
+_takes_over(above, below, false) if {
+	some outer in _matches_of(above)
+	some inner in _matches_of(below)
+	_is_match_within(outer, inner)
+}
+
+_matches_of(rule) := matches if {
+	matches := rule.matches
+	count(matches) > 0
+} else := [{}]
+
+_is_match_within(outer, inner) if {
+	object.get(outer, ["path", "type"], "PathPrefix") == "PathPrefix"
+	startswith(object.get(inner, ["path", "value"], "/"), object.get(outer, ["path", "value"], "/"))
+	object.get(outer, "method", object.get(inner, "method", "")) == object.get(inner, "method", "")
+	every field in ["headers", "queryParams"] {
+		every wanted in object.get(outer, field, []) {
+			wanted in object.get(inner, field, [])
+		}
+	}
+}

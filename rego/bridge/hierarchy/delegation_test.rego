@@ -1,0 +1,86 @@
+package bridge.delegation_test
+
+import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.testing
+
+_group := "gateway.networking.k8s.io"
+
+_key(name) := keys.format(_group, "HTTPRoute", "shop", name)
+
+_backend(name) := {"group": _group, "kind": "HTTPRoute", "name": name}
+
+_parent(matches) := testing.route("parent", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [
+	{"name": "teams", "matches": matches, "backendRefs": [_backend("child")]},
+	{"name": "both", "backendRefs": [_backend("child"), {"name": "cart", "port": 80}]},
+])
+
+_prefix(value) := {"path": {"type": "PathPrefix", "value": value}}
+
+_child(matches) := testing.route("child", [], [{"name": "one", "matches": matches}, {"name": "two", "matches": [_prefix("/elsewhere")]}])
+
+_world(parent, child) := testing.changed([parent, child])
+
+_refusal(parent, child) := reason if {
+	reason := hierarchy.delegation_refusal(keys.section(_key("parent"), "teams"), _key("child")) with input as _world(parent, child)
+} else := ""
+
+_teams := [_prefix("/team")]
+
+# P10
+test_a_delegate_is_below_the_rule_that_names_it if {
+	world := _world(_parent(_teams), _child([_prefix("/team/a")]))
+	teams := keys.section(_key("parent"), "teams")
+	paths := hierarchy.paths(keys.section(_key("child"), "one"), false) with input as world
+	{[node | some node in array.slice(path, 3, 7)] | some path in paths} == {
+		[_key("parent"), teams, _key("child"), keys.section(_key("child"), "one")],
+		[_key("parent"), keys.section(_key("parent"), "both"), _key("child"), keys.section(_key("child"), "one")],
+	}
+	children := hierarchy.children(teams) with input as world
+	children == {_key("child")}
+	hierarchy.paths(teams, false) == set() with input as world
+	count(hierarchy.paths(keys.section(_key("parent"), "both"), false)) == 1 with input as world
+}
+
+# P10
+test_a_rule_of_a_delegate_gets_only_requests_that_are_delegated if {
+	world := _world(_parent(_teams), _child([_prefix("/team/a")]))
+	paths := hierarchy.paths(keys.section(_key("child"), "two"), false) with input as world
+	{path[4] | some path in paths} == {keys.section(_key("parent"), "both")}
+}
+
+_only(match) := object.union(_child([]), {"spec": {"rules": [{"matches": [match]}]}})
+
+test_a_delegate_matches_within_what_the_rule_matches if {
+	_refusal(_parent(_teams), _only(_prefix("/team/a"))) == ""
+	_refusal(_parent(_teams), _only(_prefix("/other"))) == "NoMatchWithin"
+	_refusal(_parent([{"path": {"type": "Exact", "value": "/team"}}]), _only(_prefix("/team"))) == "NoMatchWithin"
+	_refusal(_parent([object.union(_prefix("/team"), {"method": "GET"})]), _only(_prefix("/team"))) == "NoMatchWithin"
+	_refusal(_parent([object.union(_prefix("/team"), {"headers": [{"name": "a", "value": "b"}]})]), _only(_prefix("/team"))) == "NoMatchWithin"
+}
+
+test_a_delegate_may_add_its_matches_to_those_of_the_rule if {
+	inheriting := object.union(_child([_prefix("/a")]), {"metadata": {"annotations": {"delegation.kgateway.dev/inherit-parent-matcher": "True"}}})
+	_refusal(_parent(_teams), inheriting) == ""
+}
+
+test_a_delegate_names_no_other_parent_and_no_hostname if {
+	child := _child([_prefix("/team/a")])
+	_refusal(_parent(_teams), object.union(child, {"spec": {"parentRefs": [{"name": "public", "namespace": "infra"}]}})) == "NotItsParent"
+	_refusal(_parent(_teams), object.union(child, {"spec": {"parentRefs": [{"group": _group, "kind": "HTTPRoute", "name": "parent"}]}})) == ""
+	_refusal(_parent(_teams), object.union(child, {"spec": {"hostnames": ["shop.example.com"]}})) == "HostnamesOfDelegate"
+}
+
+test_a_parent_ref_to_a_route_that_does_not_delegate_is_explained if {
+	child := object.union(_child([_prefix("/team/a")]), {"spec": {"parentRefs": [{"group": _group, "kind": "HTTPRoute", "name": "plain"}]}})
+	plain := testing.route("plain", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [{"name": "all"}])
+	links := hierarchy.rejected_above(_key("child")) with input as testing.changed([plain, child])
+	[link.message | some link in links] == ["HTTPRoute/shop/plain is a route, and none of its rules has this route as backend"]
+}
+
+test_a_rule_whose_delegate_does_not_exist_serves_nothing if {
+	world := testing.changed([_parent(_teams)])
+	hierarchy.paths(keys.section(_key("parent"), "teams"), false) == set() with input as world
+	links := hierarchy.rejections_by(_key("parent")) with input as world
+	links == {{"parent": _key("parent"), "child": _key("child"), "reason": "BackendNotFound"}}
+}
