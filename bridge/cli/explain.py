@@ -167,6 +167,7 @@ def _of_target(entry: Entry, wide: bool) -> Iterator[Block]:
         yield _stack(nodes, at_path)
         yield _steps(at_path, wide)
         yield _spec(at_path)
+        yield _notes(at_path)
     if not paths:
         unread = entry.get("incomplete", ())
         yield f"{title}: no policy found, but {'; '.join(unread)}" if unread else f"{title}: no policy applies here"
@@ -233,10 +234,14 @@ def _spec(at_path: Entry) -> Table:
         state = _state(at_path.get("proxy", ()), one)
         rows.append([field_name(one["field"]) or "(all)", first, origin_text(one["policies"]), state])
         rows += [["", line, "", ""] for line in others]
-    rows += [["(remark)", remark, "", ""] for remark in at_path.get("remarks", ())]
-    rows += [["(shadowed)", shadow_text(one), "", ""] for one in at_path.get("shadowed", ())]
-    rows += [["(incomplete)", why, "", ""] for why in at_path.get("incomplete", ())]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM", "PROXY"], rows).without_empty("PROXY")
+
+
+def _notes(at_path: Entry) -> Table:
+    """Return what the fields do not show: meanings of values, fields of the route that replace them, and doubts."""
+    shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
+    incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
+    return Table(["NOTE"], [[note] for note in (*at_path.get("remarks", ()), *shadowed, *incomplete)])
 
 
 def _state(rows: Sequence[Entry], one: Entry) -> str:

@@ -278,6 +278,27 @@ async def test_large_topology_has_readable_names_and_its_namespaces(
     assert await page.position(f"{GROUP}/HTTPRoute/team-8/route-8") is None
 
 
+SELECTED_IN_SIGHT = """(() => {
+  const row = document.querySelector('#list-rows [aria-selected=true]')?.getBoundingClientRect();
+  const list = document.getElementById('list').getBoundingClientRect();
+  return row && row.top >= list.top && row.bottom <= list.bottom + 1;
+})()"""
+
+
+async def test_row_of_a_deep_link_is_in_sight_in_a_long_list(
+    serve: Callable[[Path], Bridge], page: Opened, tmp_path: Path
+) -> None:
+    folder = tmp_path / "large"
+    folder.mkdir()
+    with (folder / "all.yaml").open("w") as file:
+        file.writelines(f"---\n{json.dumps(obj)}\n" for obj in Load(104).objects())
+    await page.go(f"{serve(folder).url}#object={GROUP}/HTTPRoute/team-1/route-1")
+    await page.shows("#state", "live")
+    await page.shows("#details h3", "route-1")
+    await page.until(SELECTED_IN_SIGHT)
+    assert not await page.page.locator("#list-head [data-column=age]").is_visible()  # no object has an age
+
+
 REPLACED = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

@@ -122,8 +122,7 @@ export class Graph {
     cy.zoom(Math.max(least, Math.min(LARGEST, cy.zoom())));
     const zoom = cy.zoom();
     const box = cy.elements().boundingBox();
-    const start = (size, low, length) => (length * zoom <= size - 2 * EDGE ? (size - length * zoom) / 2 : EDGE) - low * zoom;
-    cy.pan({ x: start(cy.width(), box.x1, box.w), y: start(cy.height(), box.y1, box.h) });
+    cy.pan({ x: EDGE - box.x1 * zoom, y: EDGE - box.y1 * zoom }); // the headings of the columns are above it
     const found = cy.nodes(".found");
     if (readable && found.nonempty() && !this.#isVisible(found)) this.#bring([found, found.first()]);
   }

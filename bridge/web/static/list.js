@@ -61,13 +61,22 @@ export class List {
     }
     const at = this.#rows.findIndex(({ key }) => key === chosen);
     if (at >= this.#shown) this.#shown = at + SHOWN;
+    const wasInSight = this.#isInSight(chosen); // rows that are added above it must not push it out of view
+    byId("list").classList.toggle("ageless", !rows.some(({ created }) => created));
     this.#fill(chosen, wire.isComputing);
+    if (at >= 0 && wasInSight) byId("list-rows").rows[at].scrollIntoView({ block: "nearest" });
     byId("list-empty").hidden = this.#rows.length > 0;
     byId("list-empty").textContent = words.length ? "Nothing matches this search and the filters." : nothingShown(filters, topology, wire);
-    if (chosen !== this.#chosen && (at >= 0 || !chosen)) {
+    if (chosen !== this.#chosen && (at >= 0 || !chosen) && byId("list").offsetHeight > 0) {
       this.#chosen = chosen;
-      if (at >= 0) byId("list-rows").rows[at].scrollIntoView({ block: "nearest" });
+      if (at >= 0 && !this.#isInSight(chosen)) byId("list-rows").rows[at].scrollIntoView({ block: "center" });
     }
+  }
+
+  #isInSight(key) {
+    const row = key && [...byId("list-rows").rows].find(({ dataset }) => dataset.key === key)?.getBoundingClientRect();
+    const list = byId("list").getBoundingClientRect();
+    return Boolean(row) && row.top >= list.top && row.bottom <= list.bottom + 1;
   }
 
   #fill(chosen = this.#chosen, isComputing = false) {
@@ -173,7 +182,7 @@ function sorted(rows, sort) {
 
 function rowPart({ key, namespace, kind, name, note, outcomes, problems, created }, isChosen, isComputing, now) {
   return h("tr", { tabindex: -1, "aria-selected": String(isChosen), title: short(key), data: { key } },
-    h("td", {}, namespace), h("td", { class: "kind" }, kind), h("td", { class: "name" }, breakable(name), h("span", { class: "note of-kind" }, kind), note && h("span", { class: "note" }, note)),
+    h("td", { class: "namespace" }, namespace), h("td", { class: "kind" }, kind), h("td", { class: "name" }, breakable(name), h("span", { class: "note of-kind" }, namespace && `${namespace} · `, kind), note && h("span", { class: "note" }, note)),
     h("td", {}, outcomes.map(({ sign, word, tone }, at) => h("span", { class: `outcome ${tone}`, title: word }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
       h("span", { class: at > 0 ? "spoken" : "" }, ` ${word || (isComputing ? "computing …" : "")}`)))),
     h("td", { class: problems ? "number bad" : "number" }, problems ? problems.toLocaleString("en") : ""),
