@@ -187,7 +187,7 @@ _value(one) := ["RegularExpression", one.stringMatch.safeRegex.regex] if {
 # METADATA
 # description: |
 #   The places of the matches of a virtual host, in their order, whose requests an earlier one takes, or may take: Envoy takes
-#   the first that matches. Of a match that the rules cannot read, the path decides alone.
+#   the first that matches. If the rules cannot read a match, the path decides alone.
 taken(matches) := {place |
 	asked := [_asked(one) | some one in matches]
 	last := count(asked) - 1
