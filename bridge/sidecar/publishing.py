@@ -1,7 +1,7 @@
 """Publishes views: for each one signed bundle with the slice of OPA's data and the Rego that OPA has.
 
 - All of a bundle is of one state of OPA: one query reads it. If a change of several writes, or other modules, arrived
-  meanwhile, the query is repeated.
+  meanwhile, the answer is dropped, and the loop builds the view again.
 - A view is built again if a change concerns it, at most every PERIOD seconds, and published if its content differs.
   A large view, which takes OPA longer, is built less often.
 - A view that selects nothing is not published; edges with an earlier bundle keep it.
@@ -9,7 +9,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.certificates import Certificates
+from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.destinations.destination import Destination
 from bridge.destinations.federation import build_cluster_bundle
 from bridge.destinations.place import StorageError
@@ -25,7 +27,6 @@ from bridge.http.bundles import BundleEndpoint
 from bridge.http.edges import MOST_EDGES, Edges, Published
 from bridge.http.gate import Limits
 from bridge.http.listeners import ServeError, serving
-from bridge.model.changes import Notice
 from bridge.model.views import View
 from bridge.opa.bundle import Bundle, build_view_bundle
 from bridge.opa.client import Opa
@@ -37,7 +38,7 @@ from bridge.replicator.answers import AnswerTable
 from bridge.replicator.replicator import Replicator
 from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
 from bridge.settings.model import Settings
-from bridge.work import RetryQueue
+from bridge.work import FAILED, Turns, delay_after
 
 log = structlog.get_logger(__name__)
 
@@ -48,14 +49,19 @@ _NEARLY = 0.8  # of that, from which the log has a warning
 _SHARE = 3  # a view rests at least this multiple of the time of its query, during which OPA writes little
 
 
-class Publishing:
+class Publishing(Derived[str]):
     """Serves the views of the settings to edges, on their current content, until `run` is cancelled. Raises ServeError.
 
-    `modules` has the Rego that OPA gets. Views are stored at destinations while `may_write`.
+    The loop builds them, by name. `modules` has the Rego that OPA gets. Views are stored at destinations while
+    `may_write`.
     """
+
+    name = "views"
+    asks = False
 
     def __init__(
         self,
+        loop: Loop,
         settings: Settings,
         opa: Opa,
         replicator: Replicator,
@@ -71,6 +77,7 @@ class Publishing:
         except StorageError as error:
             raise ServeError(f"publish_to: {error}") from error
         self.edges.destinations = lambda: [one.state for one in self.destinations]
+        self._loop = loop
         self._settings = settings
         self._views = {view.name: view for view in settings.views}
         self._opa = opa
@@ -78,43 +85,79 @@ class Publishing:
         self._loader = loader
         self._modules = modules
         self._answers = {name: AnswerTable(view, opa) for name, view in self._views.items() if view.has_answers}
-        self._queue: RetryQueue[str] = RetryQueue(str)  # names of views to build; each has its own turn
+        self._rests_until: dict[str, float] = {}  # by view that was built, or not, a moment ago
+        self._failures: Counter[str] = Counter()  # in a row
         self._large: set[str] = set()  # views with a file that OPA may reject
-        self._resting: set[str] = set()  # views that were built a moment ago
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
         self._seen: list[Marks] | None = None  # of changes since the current query began; None: none is running
         self._number = 0  # of the last bundle
         self._took = 0.0  # seconds of the last query
         self._torn = False  # whether the current query may have seen a part of a change
 
-    def note(self, notice: Notice) -> None:
-        """Note a change of OPA's documents."""
-        self._torn |= notice.refilling or notice.refilled or notice.kinds
-        if notice.refilled or notice.kinds:
-            self._build_all()
-        for key in (*notice.keys, *notice.reported):
-            paths = (*notice.was.get(key, ()), *self._replicator.paths_of(key))
+    def hear(self, outdated: Outdated) -> None:
+        """Note which views a change concerns."""
+        change = outdated.change
+        if change.kinds:
+            self._torn = True
+            self._loop.renew(self)
+        for key in (*change.keys, *change.reported):
+            paths = (*change.was.get(key, ()), *self._replicator.paths_of(key))
             marks = marks_of_change(key, paths)
             if self._seen is not None:
                 self._seen.append(marks)
             concerned = [name for name in self._views if self._is_concerned(name, marks)]
-            self._queue.add(concerned)
+            self._loop.add(self, concerned)
             for name in self._answers.keys() & {*concerned}:
                 self._answers[name].note(str(key), paths)
 
-    def _build_all(self) -> None:
+    def distrust(self) -> None:
+        """Publish nothing of what is being read."""
+        self._torn = True
+
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """Yield all views, whose answers are all computed again."""
         for answers in self._answers.values():
             answers.forget()
-        self._queue.add(self._views)
+        yield self._views
+
+    def owner_of(self, key: str) -> str:
+        """Return the view: each has its own turn."""
+        return key
+
+    def rest(self, key: str) -> float:
+        """Return the seconds until a view is built again."""
+        return self._rests_until.get(key, 0.0) - asyncio.get_running_loop().time()
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Return a view that has rested."""
+        return [stale.take(1, lambda name: self.rest(name) <= 0)]
+
+    async def compute(self, keys: Sequence[str]) -> None:
+        """Publish views; one that cannot be built is tried again, with growing delays."""
+        for name in keys:
+            problem, published = "", self.edges.published
+            try:
+                await self._publish(self._views[name])
+            except OpaError as error:
+                problem = f"not built: {error}"
+                if published[name].problem != problem:
+                    log.warning("view not built", view=name, why=str(error))
+                self._failures[name] += 1
+                self._rest(name, delay_after(FAILED, self._failures[name]))
+                self._loop.add(self, [name])
+            else:
+                del self._failures[name]  # a Counter has no error for a missing key
+            if problem or published[name].revision:  # otherwise it selects nothing
+                published[name] = msgspec.structs.replace(published[name], problem=problem)
 
     async def run(self) -> None:
         """Serve and publish until cancelled. Raises ServeError."""
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._serve())
-            tasks.create_task(self._follow_modules())
-            tasks.create_task(self._build())
-            for destination in self.destinations:
-                tasks.create_task(destination.run())
+        with self._loop.following(self):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._serve())
+                tasks.create_task(self._follow_modules())
+                for destination in self.destinations:
+                    tasks.create_task(destination.run())
 
     async def _serve(self) -> None:
         settings = self._settings
@@ -132,35 +175,17 @@ class Publishing:
         """Build all views when OPA has other modules."""
         while True:
             revision = await self._loader.wait_until_active()
-            self._build_all()
+            self._loop.renew(self)
             await self._modules.wait_for_other(revision)
-
-    async def _build(self) -> None:
-        while True:
-            [name] = await self._queue.take(1, lambda name: name not in self._resting)
-            problem, published = "", self.edges.published
-            try:
-                await self._publish(self._views[name])
-            except OpaError as error:
-                problem = f"not built: {error}"
-                if published[name].problem != problem:
-                    log.warning("view not built", view=name, why=str(error))
-                self._queue.failed(name)
-            else:
-                self._queue.succeeded(name)
-            if problem or published[name].revision:  # otherwise it selects nothing
-                published[name] = msgspec.structs.replace(published[name], problem=problem)
 
     def _is_concerned(self, name: str, marks: Marks) -> bool:
         known = self._marks.get(name)
         return known is None or not known.isdisjoint(marks)
 
     async def _publish(self, view: View) -> None:
-        found, rules = await self._read(view)
-        self._marks[view.name] = found.marks
-        seen, self._seen = self._seen, None
-        if any(self._is_concerned(view.name, marks) for marks in seen or ()):
-            self._queue.add([view.name])  # the query may not have seen this change
+        if (read := await self._read(view)) is None:
+            return
+        found, rules = read
         endpoint = self.edges.endpoints[view.name]
         if not found.objects and view.has_data:
             why = f"view {view.name} selects nothing: no {view.selection} exists"
@@ -203,13 +228,15 @@ class Publishing:
                 "view too large for OPA, or nearly", view=view, file=file, bytes=size, limit=LARGEST_FILE, fix=fix
             )
 
-    async def _read(self, view: View) -> tuple[Slice, Bundle]:
-        """Return the content of a view and the modules that OPA has, both of the same state."""
-        while True:
-            await self._replicator.filled.wait()
-            revision = await self._loader.wait_until_active()
-            rules = self._modules.bundle
-            self._torn, self._seen = False, []
+    async def _read(self, view: View) -> tuple[Slice, Bundle] | None:
+        """Return the content of a view and the modules that OPA has, both of the same state.
+
+        None if OPA was not in one state meanwhile: then all views are stale.
+        """
+        revision = await self._loader.wait_until_active()
+        rules = self._modules.bundle
+        self._torn, self._seen = not self._loop.is_synced, []
+        try:
             began = asyncio.get_running_loop().time()
             answers = self._answers.get(view.name)
             found = await (answers.read(self._replicator.changing) if answers else query_slice(self._opa, view))
@@ -217,16 +244,14 @@ class Publishing:
             self._took = 0.0 if answers else asyncio.get_running_loop().time() - began
             async with self._replicator.changing:
                 pass  # changes of which the query may have seen a part are complete, and noted
-            steady = self._replicator.filled.is_set() and not self._torn
-            if steady and rules is not None and rules is self._modules.bundle and rules.revision == revision:
-                return found, edge_bundle(rego_root()) if answers else rules
-            if answers:
-                answers.forget()
+            if self._torn or rules is None or rules is not self._modules.bundle or rules.revision != revision:
+                return None
+            self._marks[view.name] = found.marks
+            if any(self._is_concerned(view.name, marks) for marks in self._seen):
+                self._loop.add(self, [view.name])  # the query may not have seen this change
+        finally:
+            self._seen = None
+        return found, edge_bundle(rego_root()) if answers else rules
 
     def _rest(self, name: str, seconds: float) -> None:
-        def end() -> None:
-            self._resting.discard(name)
-            self._queue.look_again()
-
-        self._resting.add(name)
-        asyncio.get_running_loop().call_later(seconds, end)
+        self._rests_until[name] = asyncio.get_running_loop().time() + seconds

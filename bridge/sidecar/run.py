@@ -270,7 +270,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
         ),
         webhook=_make_webhook(settings, store, access, loading, replicator, judge, concerned),
         concerned=concerned,
-        publishing=Publishing(settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
+        publishing=Publishing(loop, settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
         if settings.publish
         else None,
         own_opa=own_opa,
@@ -289,8 +289,6 @@ def _connect(parts: Parts, bundles: Bundles) -> None:
     replicator.listen(parts.loop.note)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.follow)
-    if parts.publishing:
-        replicator.listen(parts.publishing.note)
 
 
 def _measure(metrics: Metrics, parts: Parts, access: OpaAccess) -> None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from bridge.derived.loop import Outdated
 from bridge.http.bundles import BundleEndpoint
 from bridge.model.changes import Object
 from bridge.model.views import View
@@ -19,9 +20,8 @@ from bridge.sidecar import publishing as module
 from bridge.sidecar.publishing import Publishing
 from tests.builders import policy, policy_kind, service, target_ref
 from tests.eventually import eventually
-from tests.properties.test_incremental_statuses import settled
+from tests.properties.test_incremental_statuses import Bridge, settled
 from tests.warm_opa import whole_bundle
-from tests.working import working
 
 KIND = "test.example.com/ColorPolicy"
 
@@ -43,15 +43,20 @@ def _is_of_one_state(documents: Any) -> bool:
     return {one["by"] for one in facts.values()} == {documents["kinds"][KIND]["by"]}
 
 
+def _publishing(hub: Bridge, settings: Settings) -> Publishing:
+    modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
+    loader = cast("Loader", _Loaded())
+    return Publishing(hub.loop, settings, hub.opa, hub.replicator, loader, modules, lambda: True)
+
+
 async def test_slice_is_of_one_state_while_a_policy_kind_changes(
     opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policies = [policy("ColorPolicy", f"p{number}", [target_ref("Service", "cart", group="")]) for number in range(3)]
     settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
     async with settled(opa_path, [_kind(0), service("cart"), *policies]) as hub:
-        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
-        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
-        hub.replicator.listen(publishing.note)
+        publishing = _publishing(hub, settings)
+        hub.replicator.listen(lambda notice: publishing.hear(Outdated(notice)))
         renew = hub.replicator._writer.renew_facts
         renewing, go_on = asyncio.Event(), asyncio.Event()
 
@@ -68,9 +73,12 @@ async def test_slice_is_of_one_state_while_a_policy_kind_changes(
         await asyncio.wait([reading], timeout=0.5)
         assert not reading.done()
         go_on.set()
-        found, _ = await reading
-        assert _is_of_one_state(found.documents)
-        assert found.documents["kinds"][KIND]["controllerName"] == "a.example/1"
+        assert await reading is None  # the loop begins again
+        read = await publishing._read(View("all"))
+        assert read is not None
+        documents = read[0].documents
+        assert _is_of_one_state(documents)
+        assert documents["kinds"][KIND]["controllerName"] == "a.example/1"
 
 
 async def test_log_has_one_warning_of_a_view_that_opa_may_reject(
@@ -80,8 +88,7 @@ async def test_log_has_one_warning_of_a_view_that_opa_may_reject(
     settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
     async with settled(opa_path, [service("cart")]) as hub:
         await hub.settled()
-        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
-        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
+        publishing = _publishing(hub, settings)
         for name in ("cart", "catalog"):
             hub.source.put(service(name))
             await hub.settled()
@@ -95,26 +102,24 @@ async def test_log_has_one_warning_of_a_view_that_opa_may_reject(
 async def test_changes_that_concern_no_view_leave_nothing_behind(opa_path: Path, tmp_path: Path) -> None:
     settings = Settings(publish=("Gateway/infra/public",), publish_credentials=str(tmp_path / "credentials"))
     async with settled(opa_path, [service("cart")]) as hub:
-        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
-        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
-        hub.replicator.listen(publishing.note)
-        await publishing._publish(*settings.views)
-        hub.source.put(service("catalog"))
-        await hub.settled()
-        assert (len(publishing._queue), publishing._seen) == (0, None)
+        publishing = _publishing(hub, settings)
+        with hub.loop.following(publishing):
+            await hub.loop.settled(publishing)
+            hub.source.put(service("catalog"))
+            await hub.settled()
+            assert hub.loop.is_settled(publishing)
+            assert publishing._seen is None
 
 
 async def test_view_that_cannot_be_built_has_the_reason_until_it_can(opa_path: Path, tmp_path: Path) -> None:
     settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
     async with settled(opa_path, [service("cart")]) as hub, Opa("http://127.0.0.1:1") as away:
-        modules = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"), whole_bundle())
-        publishing = Publishing(settings, hub.opa, hub.replicator, cast("Loader", _Loaded()), modules, lambda: True)
+        publishing = _publishing(hub, settings)
         published = publishing.edges.published
-        async with working(publishing._build):
-            publishing._build_all()
+        with hub.loop.following(publishing):
             await eventually(lambda: published["all"].revision)
             publishing._opa = away
-            publishing._build_all()
+            hub.loop.renew(publishing)
             await eventually(lambda: published["all"].problem.startswith("not built: "))
             assert published["all"].revision
             publishing._opa = hub.opa
