@@ -16,7 +16,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.policy_loader.submissions import WRITTEN
 from bridge.replicator.replicator import QUERIES_OF_SYNC
-from bridge.replicator.views import BELOW
+from bridge.replicator.slices import BELOW
 
 _KEPT = 2  # idle processes in a worker, of 150 MiB each
 _Result = TypeVar("_Result")

@@ -173,7 +173,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     from bridge.kube.discovery import find_missing_access
     from bridge.kube.errors import KubeError
     from bridge.offline.engine import meet
-    from bridge.sidecar.rbac import always_read
+    from bridge.sidecar.permissions import always_read
 
     try:
         async with (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bridge.model.types import Access, ResourceType
     from bridge.offline.engine import Engine
     from bridge.settings.model import Settings
-    from bridge.sidecar.rbac import Facts
+    from bridge.sidecar.permissions import Facts
 
 _NAMESPACES = "/objects/core/Namespace/-"
 
@@ -37,7 +37,7 @@ def read_needs(
     Raises SettingsError, and the errors of opening an engine.
     """
     from bridge.settings.loading import load_settings
-    from bridge.sidecar.rbac import READ
+    from bridge.sidecar.permissions import READ
 
     settings = load_settings(config)
     take_standard_input(kind_source.manifests)
@@ -69,7 +69,7 @@ async def _read(
     settings: Settings, kind_source: KindSource, *, in_cluster: bool
 ) -> tuple[list[Access], set[str], bool]:
     """Return the permissions, their namespaces that the cluster does not have, and whether kinds were unreadable."""
-    from bridge.sidecar.rbac import needed_access
+    from bridge.sidecar.permissions import needed_access
 
     async with kind_source.open(in_cluster=in_cluster) as engine:
         if in_cluster:  # invalid policies do not affect permissions, unlike unreadable types
@@ -84,7 +84,7 @@ async def _read(
 async def _facts(engine: Engine, settings: Settings, cluster: KindSource | None) -> Facts:
     from bridge.model.types import plural_by_rule
     from bridge.queries.asking import undescribed
-    from bridge.sidecar.rbac import Facts, explained_kinds, replicated_types
+    from bridge.sidecar.permissions import Facts, explained_kinds, replicated_types
 
     kinds = explained_kinds(await engine.opa.query("kinds_in_force", {}), served=cluster is not None)
     kinds += [name for name, about in (await undescribed(engine.opa)).items() if "crd" in about]
@@ -185,7 +185,7 @@ def rbac(
         # A role for developers of one namespace
         pbctl admin rbac --cluster --reader -n shop | kubectl apply -f -
     """
-    from bridge.sidecar.rbac import in_namespace, role_objects
+    from bridge.sidecar.permissions import in_namespace, role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster cannot be used together: use the one with the policy kinds")
@@ -222,7 +222,7 @@ def _binding(role: Mapping[str, Any]) -> str:
 
 
 def _check(kind_source: KindSource, needs: list[Access], user: str, output: str) -> int:
-    from bridge.sidecar.rbac import role_objects
+    from bridge.sidecar.permissions import role_objects
 
     found = find_lacking(kind_source, needs, user)
     if not found:
@@ -234,7 +234,7 @@ def _check(kind_source: KindSource, needs: list[Access], user: str, output: str)
 
 
 def _print(output: str, access: list[Access], objects: list[dict[str, object]]) -> None:
-    from bridge.sidecar.rbac import rules
+    from bridge.sidecar.permissions import rules
 
     if output == "table":
         print_tables([access_table(access)])

@@ -23,7 +23,7 @@ from bridge.http.request_guard import Refused, WrongTokens, bearer_of, digest_of
 from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import BUNDLE_NAME, view_path
 from bridge.opa.credentials import CredentialsError, TokenError, default_folder, kept_credentials
-from bridge.policy_loader.reports import utc_ago, utc_now
+from bridge.policy_loader.reporter import utc_ago, utc_now
 from bridge.settings.model import Settings, split_address
 from bridge.work import FILES, OwnersTurns
 

@@ -19,7 +19,7 @@ from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
 from bridge.opa.shipped import Shipped, shipped, shipped_guardrails
-from bridge.policy_loader import reports
+from bridge.policy_loader import reporter
 from bridge.policy_loader.assembly import MERGING, assemble, generated, kubernetes_view, submissions_behind
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
@@ -274,7 +274,7 @@ def troubles(
         name = key.name if key.namespace == CLUSTER else f"{key.namespace}/{key.name}"
         for problem in problems:
             subject = f"{place[0]}:{place[1]}" if place else str(key)
-            text = f"{reports.place(problem)}{problem.message}"
+            text = f"{reporter.place(problem)}{problem.message}"
             reported.append(Trouble(subject, f"{key.kind}/{name}: {text}" if place else text, retried=False))
     return reported
 
@@ -294,8 +294,8 @@ def module_states(found: SettledModules, errors: Mapping[tuple[str, str], OpaErr
             "state": "Rejected" if key in found.problems else "Active",
             "message": "; ".join(
                 [
-                    *(f"{reports.place(one)}{one.message}" for one in found.problems.get(key, ())),
-                    *([reports.summary_of_failing(failing[key])] if key in failing else []),
+                    *(f"{reporter.place(one)}{one.message}" for one in found.problems.get(key, ())),
+                    *([reporter.summary_of_failing(failing[key])] if key in failing else []),
                 ]
             ),
         }

@@ -50,7 +50,7 @@ from bridge.policy_loader.judgement import (
     require_result,
     select,
 )
-from bridge.policy_loader.reports import place, summary, summary_of_failing, utc_now
+from bridge.policy_loader.reporter import place, summary, summary_of_failing, utc_now
 from bridge.policy_loader.submissions import (
     HIERARCHY,
     LOST,

@@ -339,7 +339,7 @@ async def _changed_modules(
 
 def _rejected(modules: SettledModules) -> list[Entry]:
     """Return a problem for each reason why an object's Rego is not active."""
-    from bridge.policy_loader.reports import place
+    from bridge.policy_loader.reporter import place
 
     return [
         rejected_rego(str(author), f"{place(problem)}{problem.message}")

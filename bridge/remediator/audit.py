@@ -18,7 +18,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.judging import BATCH, Judging, Row
 from bridge.remediator.plan import plan_constraint
-from bridge.remediator.writer import Planned, StatusSink, WriteLoop
+from bridge.remediator.write_loop import Planned, StatusSink, WriteLoop
 from bridge.work import Budget, Turns
 
 EXEMPT = "policybridge.io"  # the group whose objects no Constraint matches

@@ -20,7 +20,7 @@ from bridge.opa.batches import at_targets_of, may_succeed_in_part, parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.remediator.ledger import Dirty, Ledger, Tallies
-from bridge.remediator.writer import Names
+from bridge.remediator.write_loop import Names
 from bridge.work import BatchSize, Turns
 
 log = structlog.get_logger(__name__)

@@ -25,7 +25,7 @@ from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.remediator.decisions import Decided, Deciding
-from bridge.remediator.writer import Planned, StatusSink, WriteLoop, write_one
+from bridge.remediator.write_loop import Planned, StatusSink, WriteLoop, write_one
 from bridge.work import Budget, Turns
 
 WINDOW = 60.0  # seconds

@@ -21,7 +21,7 @@ from bridge.opa.errors import OpaError
 from bridge.remediator.computation import SMALL, Computing, Item, Place, Report, Settling, Stale
 from bridge.remediator.ledger import Dirty, Ledger
 from bridge.remediator.plan import plan_affected, plan_policy
-from bridge.remediator.writer import Planned, StatusSink, WriteLoop
+from bridge.remediator.write_loop import Planned, StatusSink, WriteLoop
 from bridge.work import WRITERS, BatchSize, Budget, RetryQueue, Turns
 
 Follower = Callable[[frozenset[str]], None]

@@ -16,7 +16,7 @@ import structlog
 
 from bridge.derived.loop import Derived, Loop, Outdated
 from bridge.kube.errors import KubeError
-from bridge.kube.violation_reports import CONTENT, LABEL, OBJECT, Form, ReportClient
+from bridge.kube.report_client import CONTENT, LABEL, OBJECT, Form, ReportClient
 from bridge.model.changes import Object
 from bridge.model.keys import CLUSTER, Key, parse_key, pointer
 from bridge.model.observability import Record
@@ -25,7 +25,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.judging import Row
 from bridge.remediator.audit import Audited
-from bridge.remediator.writer import Planned, StatusSink, WriteLoop
+from bridge.remediator.write_loop import Planned, StatusSink, WriteLoop
 from bridge.work import Budget, Turns
 
 log = structlog.get_logger(__name__)

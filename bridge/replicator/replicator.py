@@ -20,8 +20,8 @@ from bridge.model.observability import Record, record_nothing
 from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUndefined
-from bridge.replicator.changes import Intake, Pending, ReplicationCounts
 from bridge.replicator.documents import Path
+from bridge.replicator.intake import Intake, Pending, ReplicationCounts
 from bridge.replicator.links import AT_ONCE
 from bridge.replicator.writer import SLOW, Claim, Lost, Writer
 from bridge.work import RETURNING, STARTING, Backoff
@@ -436,7 +436,7 @@ class Replicator:
 
 
 def _reason(lost: OpaError | None) -> str:
-    """Return why a sync is necessary, in one word (`bridge.replicator.changes.FILLS`)."""
+    """Return why a sync is necessary, in one word (`bridge.replicator.intake.FILLS`)."""
     if lost is None:
         return "start"
     return lost.reason if isinstance(lost, Lost) else "rejected"

@@ -14,7 +14,7 @@ from bridge.remediator.audit import Audit
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
-from bridge.remediator.writer import RESULTS
+from bridge.remediator.write_loop import RESULTS
 from bridge.replicator.replicator import Replicator
 from bridge.sidecar.policy_loading import PolicyLoading
 from bridge.sidecar.signals import Reloading

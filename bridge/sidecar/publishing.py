@@ -33,10 +33,10 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.shipped import add_edge_policy, edge_bundle
 from bridge.policy_loader.loader import Loader
-from bridge.policy_loader.reports import utc_now
-from bridge.replicator.answers import AnswerTable
+from bridge.policy_loader.reporter import utc_now
+from bridge.replicator.answer_table import AnswerTable
 from bridge.replicator.replicator import Replicator
-from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
+from bridge.replicator.slices import Marks, Slice, marks_of_change, query_slice
 from bridge.settings.model import Settings
 from bridge.work import FAILED, Turns, delay_after
 

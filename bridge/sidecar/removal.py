@@ -16,7 +16,7 @@ from bridge.kube.client import FIELD_MANAGER, KubeClient, patch_object, patch_pa
 from bridge.kube.discovery import Discovery
 from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
 from bridge.kube.lease import LONGEST_DURATION, Lease
-from bridge.kube.violation_reports import FORMS, LABEL
+from bridge.kube.report_client import FORMS, LABEL
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.model.types import POLICY_KIND, ResourceType

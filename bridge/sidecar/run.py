@@ -36,7 +36,7 @@ from bridge.remediator.audit import Audit, Audited
 from bridge.remediator.placement import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
-from bridge.remediator.writer import StatusSink
+from bridge.remediator.write_loop import StatusSink
 from bridge.replicator.replicator import Replicator
 from bridge.settings.model import Settings
 from bridge.sidecar.managed_opa import OpaAccess, keep_running, reach_opa

@@ -14,15 +14,15 @@ from bridge.kube import errors
 from bridge.kube.client import KubeClient, patch_object, read_object
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
-from bridge.kube.violation_reports import ReportClient
+from bridge.kube.report_client import ReportClient
 from bridge.model.changes import Notice, Source, Trouble
 from bridge.model.keys import Key
 from bridge.model.observability import EventType
 from bridge.model.types import ResourceType, plural_by_rule
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.reports import Reporter, announce
+from bridge.policy_loader.reporter import Reporter, announce
 from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
-from bridge.remediator.writer import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
+from bridge.remediator.write_loop import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
 from bridge.settings.model import Settings
 from bridge.sources.cluster import ClusterSource
 from bridge.sources.known_fields import Doubt

@@ -33,7 +33,7 @@ from bridge.model.text import plain
 from bridge.opa.client import FAILURES
 from bridge.policy_loader.authors import STATES
 from bridge.policy_loader.loader import BUNDLES
-from bridge.replicator.changes import AUDITS, FILLS
+from bridge.replicator.intake import AUDITS, FILLS
 from bridge.settings.model import Settings
 from bridge.sources.cluster import LISTINGS
 

@@ -34,7 +34,7 @@ from bridge.model.addresses import is_loopback
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
-from bridge.replicator.changes import Troubles
+from bridge.replicator.intake import Troubles
 from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
 from bridge.sources.known_fields import Doubt

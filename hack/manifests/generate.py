@@ -10,7 +10,7 @@ from bridge.cli.output import to_yaml
 from bridge.cli.rbac import read_needs
 from bridge.files import authorization_policy
 from bridge.opa.executable import say
-from bridge.sidecar.rbac import role_objects
+from bridge.sidecar.permissions import role_objects
 from hack.manifests import parts
 from hack.manifests.parts import CHART, ROOT, one, template
 

@@ -34,7 +34,7 @@ from bridge.opa.bundle import BundleTrust, opa_config
 from bridge.opa.credentials import TOKEN
 from bridge.opa.shipped import preset_kinds
 from bridge.settings.model import settings_schema
-from bridge.sidecar.rbac import rules
+from bridge.sidecar.permissions import rules
 from hack.tools import find
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ from bridge.cli.rbac import read_needs
 from bridge.opa.bundle import opa_arguments
 from bridge.opa.credentials import kept_credentials
 from bridge.settings.loading import load_settings
-from bridge.sidecar.rbac import rules
+from bridge.sidecar.permissions import rules
 from hack.manifests.generate import stale
 from hack.manifests.parts import CHART, OWN_SETTINGS, HelmError, Objects, helm, one, template
 

@@ -24,7 +24,7 @@ from bridge.files import rego_root
 from bridge.http.listeners import checked_web_token
 from bridge.opa.bundle import build_view_bundle, opa_config
 from bridge.opa.shipped import shipped_bundle
-from bridge.policy_loader.reports import utc_now
+from bridge.policy_loader.reporter import utc_now
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.e2e.conftest import ROOT, Run

@@ -16,9 +16,9 @@ from bridge.cli.kind_source import KindSource
 from bridge.cli.rbac import read_needs
 from bridge.kube.client import KubeClient
 from bridge.kube.discovery import find_missing_access
-from bridge.kube.violation_reports import FORMS
+from bridge.kube.report_client import FORMS
 from bridge.model.types import Access
-from bridge.sidecar.rbac import rules
+from bridge.sidecar.permissions import rules
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.audit_log import audited_plane

@@ -18,7 +18,7 @@ from bridge.model.types import ResourceType
 from bridge.opa.client import _decode, _read_rejection
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.submissions import DATA_LABEL, _add_documents, read_config_map, read_rego_policy
-from bridge.replicator.changes import Pending
+from bridge.replicator.intake import Pending
 from bridge.sources.manifests import STDIN, ManifestState
 from bridge.sources.yaml import UNREADABLE, read_documents
 from bridge.web.responses import decoded

@@ -8,7 +8,7 @@ from typing import Any
 from bridge.model.changes import Change, Deleted, Listed, Listing, Notice, Object, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.remediator.plan import patched
-from bridge.remediator.writer import Gone, MemorySink, Patch, WriteConflict, WriteRefused
+from bridge.remediator.write_loop import Gone, MemorySink, Patch, WriteConflict, WriteRefused
 from bridge.replicator.replicator import Replicator
 from tests.builders import config_map
 

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Listed, Listing, Object, Upserted
 from bridge.model.keys import Key
-from bridge.replicator import changes, links, replicator
+from bridge.replicator import intake, links, replicator
 from bridge.replicator.documents import Known
 from bridge.replicator.links import Linking
 from bridge.replicator.writer import Writer
@@ -34,7 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, pieces and the window have the proportions that they have, and are small."""
     monkeypatch.setattr(links, "BATCH", BATCH)
     monkeypatch.setattr(links, "FAR", 8 * BATCH)
-    monkeypatch.setattr(changes, "BATCH", BATCH)
+    monkeypatch.setattr(intake, "BATCH", BATCH)
     monkeypatch.setattr(replicator, "PIECE", 6 * BATCH)
 
 

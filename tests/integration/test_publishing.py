@@ -14,7 +14,7 @@ from bridge.model.views import View
 from bridge.opa.bundle import BUNDLE_PATH
 from bridge.opa.client import Opa
 from bridge.policy_loader.loader import Loader
-from bridge.replicator.views import query_slice
+from bridge.replicator.slices import query_slice
 from bridge.settings.model import Settings
 from bridge.sidecar import publishing as module
 from bridge.sidecar.publishing import Publishing

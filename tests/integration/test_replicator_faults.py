@@ -16,7 +16,7 @@ from bridge.model.changes import Object, Trouble
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
-from bridge.replicator import changes, replicator, writer
+from bridge.replicator import intake, replicator, writer
 from bridge.replicator.replicator import BATCH_BYTES
 from bridge.replicator.writer import MOST_OPERATIONS
 from tests.builders import service
@@ -298,7 +298,7 @@ async def test_no_write_has_much_more_bytes_than_opa_takes_quickly(faulty: Fault
 async def test_the_source_waits_while_many_bytes_wait_for_opa(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "ROOM_BYTES", 1 << 20)
+    monkeypatch.setattr(intake, "ROOM_BYTES", 1 << 20)
     async with bridge(faulty.url, []) as one:
         await one.filled()
         faulty.fault = refuse(429)

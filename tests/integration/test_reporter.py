@@ -18,10 +18,11 @@ from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
 from bridge.model.types import Selection
-from bridge.policy_loader import replicas, reports
+from bridge.policy_loader import replicas
+from bridge.policy_loader import reporter as reporting
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.replicas import RECOVERED, REFUSED
-from bridge.policy_loader.reports import Reporter
+from bridge.policy_loader.reporter import Reporter
 from bridge.policy_loader.submissions import CONFIG_MAP, STATUS_ANNOTATION, ModuleProblem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
@@ -232,7 +233,7 @@ async def test_it_goes_with_the_label(control_plane: ControlPlane, namespace: st
 async def test_a_report_that_waits_for_opa_is_logged_after_a_while(
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reports, "PATIENCE", 0.5)
+    monkeypatch.setattr(reporting, "PATIENCE", 0.5)
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
         await eventually(lambda: key in one.judge.handed)

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bridge.kube.lease import FencedClient
-from bridge.kube.violation_reports import LABEL, ReportClient
+from bridge.kube.report_client import LABEL, ReportClient
 from bridge.model.types import ALWAYS
 from bridge.remediator.audit import Audit
 from bridge.remediator.violation_reports import ViolationReports

@@ -20,7 +20,7 @@ from bridge.opa.judging import Judging, Row
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.remediator.audit import Audit
-from bridge.remediator.writer import MemorySink
+from bridge.remediator.write_loop import MemorySink
 from bridge.sidecar.run import Backing
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing

@@ -14,9 +14,9 @@ from bridge.model.types import GATEWAY_API
 from bridge.model.views import View
 from bridge.opa.client import Opa
 from bridge.opa.shipped import edge_bundle
-from bridge.replicator.answers import ANSWERS, AnswerTable
+from bridge.replicator.answer_table import ANSWERS, AnswerTable
 from bridge.replicator.documents import OBJECTS
-from bridge.replicator.views import Marks, Slice, marks_of_change, query_slice
+from bridge.replicator.slices import Marks, Slice, marks_of_change, query_slice
 from tests.builders import resource
 from tests.properties.drawing import Drawing, Object
 from tests.properties.random_clusters import random_cluster

@@ -23,7 +23,7 @@ from bridge.http import edges as module
 from bridge.http.edges import Edge, Edges, Published
 from bridge.http.request_guard import LOGGED_PEERS
 from bridge.opa.bundle import build_bundle, edge_config
-from bridge.policy_loader.reports import utc_ago
+from bridge.policy_loader.reporter import utc_ago
 from bridge.settings.model import Settings
 from tests.bundle_trust import shared_trust
 

@@ -8,7 +8,7 @@ import pytest
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.reports import annotation
+from bridge.policy_loader.reporter import annotation
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     LOST,

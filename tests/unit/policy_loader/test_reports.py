@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.model.keys import Key
-from bridge.policy_loader.reports import ObjectEvent, annotation, event, status
+from bridge.policy_loader.reporter import ObjectEvent, annotation, event, status
 from bridge.policy_loader.submissions import LOST, LOST_RULES, STATUS_ANNOTATION, ModuleProblem, Verdict, read_loss
 
 KEY = Key("core", "ConfigMap", "opa-policies", "one")

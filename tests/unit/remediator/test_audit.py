@@ -13,7 +13,7 @@ from bridge.model.keys import parse_key
 from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Opa
 from bridge.remediator.audit import Audit
-from bridge.remediator.writer import MemorySink
+from bridge.remediator.write_loop import MemorySink
 from bridge.work import Budget
 from tests.working import working
 

@@ -15,7 +15,7 @@ from bridge.model.placement import Placed, decision_path
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
 from bridge.remediator.placement import Placement
-from bridge.remediator.writer import MemorySink, Patch
+from bridge.remediator.write_loop import MemorySink, Patch
 from bridge.work import Budget
 from tests.working import working
 

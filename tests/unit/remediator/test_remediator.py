@@ -14,7 +14,7 @@ from bridge.opa.batches import in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
 from bridge.remediator.remediator import Remediator
-from bridge.remediator.writer import Gone, MemorySink, Patch
+from bridge.remediator.write_loop import Gone, MemorySink, Patch
 from bridge.work import WRITERS_EACH, Budget
 from tests.working import working
 

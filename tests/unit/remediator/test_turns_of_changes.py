@@ -13,7 +13,7 @@ from bridge.model.changes import Notice
 from bridge.model.keys import Key
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable
 from bridge.remediator.remediator import Remediator
-from bridge.remediator.writer import MemorySink
+from bridge.remediator.write_loop import MemorySink
 from bridge.work import Budget
 from tests.unit.remediator.test_remediator import CONFLICT, KIND, POLICY, ROW, Answers
 from tests.working import working

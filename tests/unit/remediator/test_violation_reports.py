@@ -9,7 +9,7 @@ import pytest
 
 from bridge.derived.loop import Loop
 from bridge.kube.errors import Forbidden
-from bridge.kube.violation_reports import FORMS, Form, StoredReport
+from bridge.kube.report_client import FORMS, Form, StoredReport
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.model.types import CRD
@@ -17,7 +17,7 @@ from bridge.opa.client import Opa
 from bridge.remediator import violation_reports
 from bridge.remediator.audit import Audited
 from bridge.remediator.violation_reports import ViolationReports, report_of
-from bridge.remediator.writer import MemorySink
+from bridge.remediator.write_loop import MemorySink
 from bridge.work import Budget
 from tests.working import working
 

@@ -2,7 +2,7 @@
 
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import parse_key
-from bridge.replicator.changes import Listings
+from bridge.replicator.intake import Listings
 
 A, B = "core/Service", "core/Namespace"
 

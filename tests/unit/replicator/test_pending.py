@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.keys import Key
-from bridge.replicator.changes import LARGE, Pending, size_of
+from bridge.replicator.intake import LARGE, Pending, size_of
 from tests import builders
 
 TYPE = "core/Service"

@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 from bridge.model.changes import Deleted, Listed, Listing, Object, Rejected, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.replicator.changes import Rejections
+from bridge.replicator.intake import Rejections
 
 TYPE = "core/Thing"
 

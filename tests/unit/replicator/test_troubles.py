@@ -2,7 +2,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from bridge.replicator.changes import Troubles
+from bridge.replicator.intake import Troubles
 
 
 def logged(troubles: Troubles) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from bridge.model.types import Access
 from bridge.settings.model import PlacementSettings, Settings, TypeSettings
-from bridge.sidecar.rbac import READ, Facts, explained_kinds, needed_access, replicated_types
+from bridge.sidecar.permissions import READ, Facts, explained_kinds, needed_access, replicated_types
 
 COLOR = "example.com/ColorPolicy"
 

@@ -1,7 +1,7 @@
 """Access as roles."""
 
 from bridge.model.types import Access
-from bridge.sidecar.rbac import role_objects, rules
+from bridge.sidecar.permissions import role_objects, rules
 
 READ = ("get", "list")
 

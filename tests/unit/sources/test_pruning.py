@@ -6,7 +6,7 @@ import pytest
 
 from bridge.model.changes import Upserted
 from bridge.model.types import Fields
-from bridge.replicator.changes import Pending
+from bridge.replicator.intake import Pending
 from bridge.sources.pruning import choose, prune
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

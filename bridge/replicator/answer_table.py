@@ -13,7 +13,7 @@ from bridge.model.views import View
 from bridge.opa.batches import batches, in_parts
 from bridge.opa.client import Opa
 from bridge.replicator.documents import Path
-from bridge.replicator.views import Slice, input_of_view, marks_of_view, put
+from bridge.replicator.slices import Slice, input_of_view, marks_of_view, put
 
 ANSWERS = "bridge_answers"  # the document of an edge
 _PARTS = ("targets", "rows", "entries", "listeners", "hosts", "matches", "rules")  # of the document

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bridge.admission.webhook_configuration import GROUP, KINDS
-from bridge.kube.violation_reports import FORMS
+from bridge.kube.report_client import FORMS
 from bridge.model.keys import CORE
 from bridge.model.types import ALWAYS, CLUSTER_SCOPED, Access, plural_by_rule, regular_plural
 from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
