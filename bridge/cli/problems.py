@@ -94,7 +94,10 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         nothing = "No problems found: -l selects no object."
     if not asked.words and asked.namespace is None:
         found += await rejected_modules(engine)
-    found = [problem for problem in known(engine, found) if problem["reason"] not in ignored]
+    every = known(engine, found)
+    found = [problem for problem in every if problem["reason"] not in ignored]
+    if left_out := len(every) - len(found):
+        nothing = nothing.replace("problems found.", f"problems found: --ignore leaves out {left_out}.")
     if asked.more["write_baseline"]:
         _write_baseline(Path(baseline), found)
         return Answer(list, f"Wrote {len(found)} problems to {baseline}.", found)
