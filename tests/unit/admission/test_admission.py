@@ -289,7 +289,7 @@ async def test_what_policies_are_fixed_by_is_not_locked() -> None:
     assert not response["allowed"]
 
 
-async def test_a_deletion_is_decided_by_what_there_was_and_changes_nothing() -> None:
+async def test_a_deletion_is_decided_by_the_former_object_and_changes_nothing() -> None:
     gone: dict[str, Any] = {"operation": "DELETE", "object": None, "oldObject": {"metadata": {"name": "a"}}}
     response = await requested(admission({"annotations": {"a": 1}}), **gone)
     assert (response["allowed"], "patch" in response) == (True, False)
@@ -312,7 +312,7 @@ def test_rules_that_answer_otherwise_have_not_decided(result: Any) -> None:
         read_rules(result)
 
 
-async def test_requests_are_counted_by_outcome_and_what_is_none_as_malformed() -> None:
+async def test_requests_are_counted_by_outcome_and_others_as_malformed() -> None:
     one = admission({"errors": ["no"]})
     await requested(one)
     with pytest.raises(ReviewError):

@@ -89,7 +89,7 @@ async def test_deletion_that_opa_gets_while_another_is_judged_counts_for_that() 
     assert not await second
 
 
-async def test_the_same_object_and_what_changes_nothing_are_not_judged_twice() -> None:
+async def test_the_same_object_and_an_empty_change_are_not_judged_twice() -> None:
     rules = _Rules()
     admission, _ = judging(rules)
     assert await deleted(admission, ONE, dryRun=True)

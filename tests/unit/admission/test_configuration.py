@@ -147,7 +147,7 @@ def test_deletions_of_modules_are_reviewed_and_never_fail_closed() -> None:
         assert paths == {"/webhooks/0/failurePolicy", "/webhooks/1/failurePolicy"}
 
 
-def test_deletions_of_what_is_in_effect_are_requested_of_the_validating_webhook_alone() -> None:
+def test_deletions_of_objects_in_effect_are_requested_of_the_validating_webhook_alone() -> None:
     target = Target(url="https://h/admission")
     found = {
         which: webhook_configuration(which, "x", target, exempt=[], timeout=10)["webhooks"]

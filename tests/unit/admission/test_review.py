@@ -42,7 +42,7 @@ def test_the_subject_is_the_object_or_else_the_one_that_there_was() -> None:
     assert not read_review(review(object=OBJECT, subResource="status")).patched
 
 
-def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> None:
+def test_an_object_without_a_name_or_metadata_is_known_by_its_other_fields() -> None:
     unnamed = {**OBJECT, "metadata": {"generateName": "a-"}}
     assert read_review(review(object=unnamed, namespace="shop")).reference == resource("v1", "ConfigMap", "a-", "shop")
     bare = read_review(review(object={"apiVersion": "v1", "kind": "ConfigMap"}))
@@ -67,7 +67,7 @@ def test_an_object_without_a_name_or_metadata_is_known_by_what_there_is() -> Non
         (review(object=[1]), "not a Kubernetes object"),
     ],
 )
-def test_what_is_no_review_is_refused_with_what_is_wrong(body: bytes, said: str) -> None:
+def test_a_body_that_is_no_review_is_refused_with_the_reason(body: bytes, said: str) -> None:
     with pytest.raises(ReviewError, match=said) as caught:
         read_review(body)
     assert caught.value.status == 400
@@ -99,7 +99,7 @@ def test_annotations_are_merged_over_the_objects_own_by_a_json_patch(metadata: A
         review().replace(b'"kind": "AdmissionReview"', b'"kind": "' + b"\\u0001" * 200_000 + b'"'),
     ],
 )
-def test_refusal_repeats_little_of_what_a_client_sends(body: bytes) -> None:
+def test_refusal_repeats_little_of_the_body(body: bytes) -> None:
     with pytest.raises(ReviewError) as refused:
         read_review(body)
     assert len(str(refused.value)) < 10_000

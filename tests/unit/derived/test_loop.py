@@ -216,7 +216,7 @@ async def test_nothing_is_computed_while_opa_is_synced_again() -> None:
         assert len(opa.queries) == 1
 
 
-async def test_a_sync_ends_what_was_asked_before_it() -> None:
+async def test_a_sync_ends_queries_from_before_it() -> None:
     result = Lengths("a/one")
     async with computing(result) as (loop, _):
         result.taken()

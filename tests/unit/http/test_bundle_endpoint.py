@@ -101,7 +101,7 @@ async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, pre
         assert await served.get(etag, preference) == (304, etag, b"")
 
 
-async def test_before_the_first_bundle_who_has_one_keeps_it_and_who_has_none_waits() -> None:
+async def test_before_the_first_bundle_an_opa_keeps_its_own_and_one_without_waits() -> None:
     endpoint = BundleEndpoint(BUNDLE_PATH, operator.attrgetter("content"))
     app = web.Application()
     endpoint.add_to(app, unguarded)

@@ -102,7 +102,7 @@ async def test_second_head_of_a_connection_has_the_same_time(hasty: Served) -> N
     writer.close()
 
 
-async def test_request_whose_head_has_arrived_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_request_takes_its_time_once_its_head_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "LONGEST_HEAD", 2.0)
     async with serving(Limits(MOST), takes=2.5) as served:
         reader, writer = await served.connect()

@@ -46,6 +46,6 @@ def test_a_type_that_cannot_be_watched_is_left_out() -> None:
     assert read_aggregated(answer) == ({}, set())
 
 
-def test_a_group_whose_server_is_unavailable_is_unknown_and_not_gone() -> None:
+def test_a_group_of_an_unavailable_server_is_unknown_and_not_gone() -> None:
     answer = {"items": [group("metrics.k8s.io", v1={"freshness": "Stale"})]}
     assert read_aggregated(answer) == ({}, {"metrics.k8s.io"})

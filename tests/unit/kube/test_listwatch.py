@@ -182,7 +182,7 @@ def test_deleted_object_is_deleted_however_deep_it_is() -> None:
     assert (found.key.name, position.version) == ("a", "5")
 
 
-def test_rejection_comes_after_what_the_object_was_before() -> None:
+def test_rejection_comes_after_the_former_object() -> None:
     position = _Position("1")
     bad = b'{"type":"MODIFIED","object":{"metadata":{"name":"a","namespace":"shop","resourceVersion":"3"},"spec":%s}}'
     before, after = changes([line("ADDED", "a", 2), bad % deep(970)], position)

@@ -51,7 +51,7 @@ def test_values_are_those_of_the_decoded_value(value: Any, most: int) -> None:
 
 
 @given(VALUES, st.integers(0, 8))
-def test_cut_replaces_by_null_exactly_what_is_too_deep(value: Any, most: int) -> None:
+def test_cut_replaces_by_null_exactly_the_values_that_are_too_deep(value: Any, most: int) -> None:
     def without(inner: Any, left: int) -> Any:
         if not isinstance(inner, dict | list):
             return inner
@@ -78,7 +78,7 @@ def test_brackets_within_texts_hide_no_depth() -> None:
     assert exceeds(b'["]]]]]},{},{",' * 201 + b"1" + b"]" * 201, 200)
 
 
-def test_depth_beyond_what_python_decodes_is_an_error_of_decoding() -> None:
+def test_depth_that_python_cannot_decode_is_an_error_of_decoding() -> None:
     with pytest.raises(NestingError):
         decode(nested(BEYOND_PYTHON))
     with pytest.raises(NestingError, match="more than 200 levels"):

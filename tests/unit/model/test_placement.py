@@ -51,12 +51,12 @@ def test_a_message_that_is_not_a_string_is_reported_as_json() -> None:
         ({"warnings": 1}, "`warnings` of the decision is a number"),
     ],
 )
-def test_a_decision_of_another_form_is_refused_with_what_is_wrong(result: Any, said: str) -> None:
+def test_a_decision_of_another_form_is_refused_with_the_reason(result: Any, said: str) -> None:
     with pytest.raises(DecisionError, match=said):
         read_decision(result)
 
 
-def test_only_what_differs_is_to_be_set_and_nothing_is_taken_away() -> None:
+def test_only_differing_annotations_are_set_and_none_is_removed() -> None:
     shown = {"kept": "1", "other": "x", "same": "s"}
     assert differing(shown, {"same": "s", "other": "y", "new": "n"}) == {"other": "y", "new": "n"}
     assert differing(shown, {"same": "s"}) == {}

@@ -20,7 +20,7 @@ from bridge.opa.errors import OpaRejected, OpaUnavailable
         ("GET", "/v1/status", "state"),
     ],
 )
-def test_a_request_is_named_by_what_it_asks(method: str, path: str, name: str) -> None:
+def test_a_request_is_named_by_its_question(method: str, path: str, name: str) -> None:
     assert request_name(method, path) == name
 
 

@@ -48,7 +48,7 @@ def test_names_are_paths_of_their_own() -> None:
     assemble(SHIPPED, [Submission(author, "1", {name: f"package a{text}\n" for name, text in texts.items()})], {})
 
 
-def test_links_depend_on_what_their_modules_can_see() -> None:
+def test_links_depend_on_all_that_their_modules_can_see() -> None:
     assert digest([submission("b", "package b\n")], HIERARCHY) == ""
     first = digest([submission("a", LINKS), submission("b", "package b\n")], HIERARCHY)
     assert first == digest([submission("a", LINKS), submission("b", "package c\n")], HIERARCHY)

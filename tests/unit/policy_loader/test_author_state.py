@@ -26,6 +26,6 @@ def author(verdict: Verdict | None) -> Author:
         (author(Verdict(KEY, "2", "", (WRONG,))), "refused"),
     ],
 )
-def test_it_is_counted_by_what_opa_has_of_it(one: Author, state: str) -> None:
+def test_an_author_is_counted_by_its_modules_in_opa(one: Author, state: str) -> None:
     assert one.state == state
     assert state in STATES

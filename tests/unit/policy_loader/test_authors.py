@@ -180,7 +180,7 @@ def test_a_deleted_policy_does_not_exist(authors: Authors) -> None:
     assert not authors.policies_exist
 
 
-def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors, judge: HandJudge) -> None:
+def test_authors_are_ready_when_the_modules_of_the_start_are_judged(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE), config_map(TWO))
     assert authors.unready == f"{ONE} and 1 more: neither active nor rejected yet"
     judge.refuse(TWO, PROBLEM)
@@ -192,7 +192,7 @@ def test_it_is_ready_when_what_was_there_at_the_start_is_judged(authors: Authors
     assert not authors.unready  # later objects do not delay readiness
 
 
-def test_start_waits_for_modules_whose_check_takes_long(
+def test_start_waits_for_modules_with_a_long_check(
     authors: Authors, judge: HandJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0

@@ -53,7 +53,7 @@ def test_what_no_client_may_claim(package: str) -> None:
 
 
 @pytest.mark.parametrize("path", [("bridge", "strategies", "x"), ("index",), (), ("a", "b/c")])
-def test_data_stays_out_of_what_is_ours(path: tuple[str, ...]) -> None:
+def test_data_stays_out_of_the_documents_of_the_bridge(path: tuple[str, ...]) -> None:
     assert [problem.code for problem in find_flaws(submission("a", data=(path,)))] == ["claim_refused"]
 
 

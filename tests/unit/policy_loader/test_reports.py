@@ -138,7 +138,7 @@ def test_active_version_that_fails_on_an_object_is_reported_as_such() -> None:
 LOSS = f"{LOST_RULES} core/ConfigMap/opa-policies/lib was deleted"
 
 
-def test_loss_is_read_back_from_what_was_written() -> None:
+def test_loss_is_read_back_from_the_written_report() -> None:
     lost = Verdict(KEY, "v2", "", (ModuleProblem("main.rego", 3, 7, LOST, f"{LOSS} (undefined function (x))"), PROBLEM))
     assert read_loss({"metadata": {"annotations": {STATUS_ANNOTATION: annotation(lost)}}}) == LOSS
     assert read_loss({"metadata": {}, "status": status(lost, 1, {}, NOW)}) == LOSS

@@ -56,7 +56,7 @@ def test_the_spec_of_an_object_of_a_cluster_is_json_text() -> None:
     assert guardrail_of({**found, "spec": msgspec.Raw(msgspec.json.encode(found["spec"]))}) == "bridge.guardrails.x"
 
 
-def test_a_guardrail_that_denies_denies_what_is_not_judged_unless_it_ignores_that() -> None:
+def test_a_guardrail_that_denies_also_denies_objects_without_a_judgement_unless_it_ignores_that() -> None:
     used = UsedGuardrails(lambda _: None)
     strict = constraint("a", "bridge.guardrails.same_value")
     for one, expected in (

@@ -49,14 +49,14 @@ def test_the_annotation_that_flips_is_no_declaration() -> None:
     assert not flips.resume("k", declared(where="b", kept="1"), 2)
 
 
-def test_resuming_what_another_task_has_resumed_meanwhile_is_no_error() -> None:
+def test_resuming_an_object_that_another_task_has_resumed_is_no_error() -> None:
     flips = flipping()
     flips.stop("k", declared(), 1)
     assert flips.resume("k", declared("e"), 2)
     assert flips.resume("k", declared("e"), 2)
 
 
-def test_another_policy_starts_what_was_stopped_and_forgives_no_other_client() -> None:
+def test_another_policy_starts_stopped_objects_and_forgives_no_other_client() -> None:
     flips = flipping()
     flips.stop("k", declared(), 1)
     for _ in range(3):

@@ -88,7 +88,7 @@ def _stepped(
 
 
 @given(STEPS, STEPS)
-def test_who_adopts_what_opa_holds_continues_as_if_it_had_written_that(
+def test_a_bridge_that_adopts_the_documents_of_opa_continues_as_if_it_had_written_them(
     before: list[tuple[str, str, Links]], after: list[tuple[str, str, Links]]
 ) -> None:
     first = Documents()
@@ -173,7 +173,7 @@ def _expected(model: dict[Key, tuple[Object, Links]]) -> dict[str, Any]:
     return found
 
 
-def test_what_is_known_of_an_object_is_what_was_put_last() -> None:
+def test_an_object_is_known_as_it_was_put_last() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))
@@ -241,7 +241,7 @@ def essence_of(obj: Object, declared_in_status: frozenset[str] = frozenset()) ->
     return documents.known(key_of(obj)).essence
 
 
-def test_an_object_whose_links_are_as_they_were_is_one_operation() -> None:
+def test_an_object_with_unchanged_links_is_one_operation() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))

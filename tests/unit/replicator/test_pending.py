@@ -96,7 +96,7 @@ class Cluster:
 
 
 @given(STEPS)
-def test_once_all_is_written_opa_holds_what_the_source_has(steps: list[tuple[str, str]]) -> None:
+def test_once_all_is_written_opa_holds_all_that_the_source_has(steps: list[tuple[str, str]]) -> None:
     cluster = Cluster()
     for what, name in steps:
         getattr(cluster, what)(name)
@@ -145,7 +145,7 @@ def test_what_is_not_an_object_does_not_wait(change: Change) -> None:
     assert len(pending) == 0
 
 
-def test_a_cleared_one_has_forgotten_what_was_listed_and_written() -> None:
+def test_after_clearing_nothing_is_listed_or_written() -> None:
     pending = Pending(nothing)
     pending.take_in(Listing(TYPE))
     pending.take_in(Upserted(TYPE, (service("a"), service("b"))))
@@ -211,7 +211,7 @@ def test_the_size_is_about_that_of_the_json(text: str, annotations: dict[str, st
     assert written / 7 < size_of(obj) < written + 500  # a letter is up to six bytes as JSON
 
 
-def test_a_type_that_is_not_served_has_nothing_and_one_that_cannot_be_queried_keeps_what_it_had() -> None:
+def test_a_type_that_is_not_served_has_no_objects_and_one_that_cannot_be_queried_keeps_them() -> None:
     pending = Pending(lambda _: {key("a")})
     pending.take_in(Trouble(TYPE, "away", unknown=True))
     pending.take_in(Trouble(TYPE, "forbidden"))

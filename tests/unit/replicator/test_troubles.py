@@ -35,7 +35,7 @@ async def test_a_trouble_that_was_short_is_not_reported() -> None:
     assert logged(troubles) == []
 
 
-async def test_types_whose_crds_are_not_installed_are_one_line() -> None:
+async def test_types_without_installed_crds_are_one_line() -> None:
     troubles = Troubles()
     for type_id in ("a/B", "a/C"):
         message = f"the API server does not serve {type_id}: install the CRD that defines it"

@@ -90,7 +90,7 @@ def test_the_webhook_asks_the_common_decision_another_one_another_opa_or_none(
     assert load_settings(None, {}, environ).admission_decision == found
 
 
-def test_its_certificate_is_for_what_the_api_server_calls_it() -> None:
+def test_the_certificate_of_the_webhook_has_the_names_that_the_api_server_uses() -> None:
     service = load_settings(None, {"webhook_service": "infra/bridge"}, {})
     assert service.webhook_host_names == ("bridge.infra.svc", "bridge.infra.svc.cluster.local")
     url = load_settings(None, {"webhook_url": "https://10.0.0.7:8443/admission"}, {})

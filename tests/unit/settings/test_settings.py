@@ -25,7 +25,7 @@ def test_flags_go_before_the_environment_and_that_before_the_file(tmp_path: Path
     assert (found.opa_url, found.listen_address, found.log_level) == ("http://file", ("127.0.0.1", 2), "debug")
 
 
-def test_texts_of_the_environment_become_what_the_setting_is() -> None:
+def test_texts_of_the_environment_become_values_of_the_type_of_the_setting() -> None:
     environ = {
         "BRIDGE_OPA_PORT": "8181",
         "BRIDGE_STATUS_WRITES_PER_SECOND": "2.5",

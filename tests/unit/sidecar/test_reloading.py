@@ -31,7 +31,7 @@ def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
 
 
-def test_what_can_be_taken_up_is_and_what_cannot_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_that_can_be_reloaded_are_and_others_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     file, taken = File(), list[Any]()
     reloading = Reloading(file.read(), file.read)
     reloading.take(lambda settings: taken.append(settings.status_writes_per_second))

@@ -68,7 +68,7 @@ async def test_manifests_have_defaults_and_the_errors_of_the_others() -> None:
     assert [one.message for one in troubles] == ["document 2: apiVersion is missing"]
 
 
-async def test_manifests_have_what_an_api_server_refuses_and_drops() -> None:
+async def test_manifests_report_objects_that_an_api_server_refuses_and_fields_that_it_drops() -> None:
     spec = "{hostnames: a, rule: 1}"
     route = f"apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {{name: r}}\nspec: {spec}"
     _, _, doubts = await read_manifests(route.encode(), [])

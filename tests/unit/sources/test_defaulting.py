@@ -57,7 +57,7 @@ def test_nulls_go_where_the_schema_knows_the_field_and_does_not_allow_them() -> 
     assert value == {"b": None, "unknown": None, "c": [None, {}]}
 
 
-def test_only_what_leads_to_a_default_is_kept_of_a_schema() -> None:
+def test_only_the_parts_of_a_schema_that_lead_to_a_default_are_kept() -> None:
     schema = {
         "type": "object",
         "properties": {
@@ -142,7 +142,7 @@ def test_scope_decides_the_namespace(kind: str, api_version: str, key: str) -> N
     assert str(Defaulter().key_of(obj(kind, api_version))) == key
 
 
-def test_nothing_that_only_a_cluster_knows_is_made_up_and_what_is_given_stays() -> None:
+def test_defaults_that_only_a_cluster_knows_are_left_out_and_given_values_stay() -> None:
     done = Defaulter().complete(obj("ColorPolicy", "example.com/v1", {"labels": None}))
     assert done["metadata"] == {"name": "x", "namespace": "default", "generation": 1}
     given = {"name": "x", "namespace": "shop", "generation": 7, "creationTimestamp": "2024-01-01T00:00:00Z", "uid": "u"}

@@ -68,7 +68,7 @@ async def follower(folder: Path) -> AsyncIterator[Follower]:
         yield follower
 
 
-async def test_only_what_changed_in_a_file_is_reported(folder: Path, follower: Follower) -> None:
+async def test_only_changed_objects_of_a_file_are_reported(folder: Path, follower: Follower) -> None:
     (folder / "a.yaml").write_text(f"{config('a')}---\n{config('b', 'new')}---\n{config('c')}")
     assert await follower.next_upserted() == [("b", "new"), ("c", "")]
 

@@ -107,7 +107,7 @@ def test_an_odd_crd_is_taken(spec: Any) -> None:
     assert prune(_crd(spec))["kind"] == "CustomResourceDefinition"
 
 
-def test_a_crd_keeps_what_discovery_reads_of_its_schemas() -> None:
+def test_a_crd_keeps_the_parts_of_its_schemas_that_discovery_reads() -> None:
     kind = {"type": "string", "enum": ["Gateway"], "maxLength": 63}
     schema = {"properties": {"kind": kind, "open": {"x-kubernetes-preserve-unknown-fields": True}}}
     pruned = prune(_crd({"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}))

@@ -79,7 +79,7 @@ def test_the_lines_of_a_lists_items_are_reported() -> None:
         ("'on'", "on"),
     ],
 )
-def test_a_plain_value_is_what_kubectl_takes_it_for(text: str, value: object) -> None:
+def test_a_plain_value_is_read_as_kubectl_reads_it(text: str, value: object) -> None:
     found = value_of(f"a: {text}\n")
     assert found == {"a": value}
     assert isinstance(found, dict)

@@ -70,7 +70,7 @@ def test_a_name_that_is_none_is_refused() -> None:
         Metrics().read("lag", lambda: 0)
 
 
-async def test_every_family_is_exposed_with_what_it_says() -> None:
+async def test_every_family_is_exposed_with_its_description() -> None:
     lines = await page_of(Metrics())
     for family in FAMILIES:
         assert f"# HELP {family.exposed} {family.text}" in lines

@@ -57,7 +57,7 @@ async def test_reasons_are_for_this_machine_alone(client: Client, headers: dict[
         assert "initial sync" not in text
 
 
-async def test_verbose_also_lists_what_is_wrong_with_a_ready_bridge() -> None:
+async def test_verbose_also_lists_problems_of_a_ready_bridge() -> None:
     app = web.Application()
     add_probes(app, lambda: {"lease": ""}, lambda: {"policies": "rules are lost", "view": ""})
     async with TestClient(TestServer(app)) as ready:

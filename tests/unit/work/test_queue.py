@@ -78,7 +78,7 @@ async def test_no_span_has_more_permits_than_rate_and_burst_allow(pauses: list[f
             assert last - first + 1 <= burst + (times[last] - begin) * rate + 1e-6
 
 
-async def test_many_who_wait_at_once_get_a_permit_each_at_the_rate() -> None:
+async def test_many_that_wait_at_once_get_a_permit_each_at_the_rate() -> None:
     budget = Budget(10, 2)
 
     async def spend() -> float:

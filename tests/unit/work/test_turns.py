@@ -28,7 +28,7 @@ def test_keys_of_one_owner_are_taken_and_its_turn_is_after_all_others() -> None:
     assert (waiting.owners, len(waiting)) == (["b"], 1)
 
 
-def test_owner_whose_turn_was_last_waits_for_the_others_in_the_next_take() -> None:
+def test_the_owner_of_the_last_turn_waits_for_the_others_in_the_next_take() -> None:
     waiting = turns("a1", "a2", "b1")
     assert waiting.take(1) == ["a1"]
     assert waiting.take(1) == ["b1"]
