@@ -71,16 +71,18 @@ incomplete_because(policy_kind, path, outcomes) := doubts_about(policy_kind, pat
 # METADATA
 # description: The same for some of the policies of the path, by their outcomes `of` the path's.
 doubts_about(policy_kind, path, outcomes, of) := sort(reasons) if {
-	_may_be_incomplete(policy_kind)
+	may_be_incomplete(policy_kind)
 	reasons := _not_modeled(policy_kind, path, outcomes, of) | unread_on(policy_kind, path)
 	count(reasons) > 0
 }
 
-_may_be_incomplete(policy_kind) if {
+# METADATA
+# description: Effective policies of a kind may be uncertain. Not undefined otherwise, which OPA would compute again each time.
+may_be_incomplete(policy_kind) if {
 	kinds.traits(policy_kind).doubtful
 } else if {
 	count(lookup.partly_read) > 0
-}
+} else := false
 
 _not_modeled(policy_kind, path, outcomes, of) := (of_kind | _without_label(policy_kind, path, of)) | {message |
 	some feature in kinds.get(policy_kind).notModeled

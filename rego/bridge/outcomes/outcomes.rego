@@ -30,7 +30,7 @@ _rows_at(policy_kind, node) := [[path, fate, row] |
 	scope := _scope(path, source)
 	fates := _outcomes_of_stack(attached, path[0])
 	some fate in fates
-	doubts := {"incomplete": reasons | reasons := _doubts(policy_kind, path, fates, _related(policy_kind, fates, fate)); reasons != []}
+	doubts := _doubts(policy_kind, path, fates, fate)
 	some ancestor in ancestors(policy_kind, path, fate.targets)
 	row := object.union_n([fate, doubts, {"targets": _counted_targets(policy_kind, fate), "ancestor": ancestor, "scope": scope}])
 ]
@@ -39,9 +39,12 @@ _rows_at(policy_kind, node) := [[path, fate, row] |
 _related(policy_kind, _, fate) := [fate] if kinds.is_additive(policy_kind)
 _related(policy_kind, fates, _) := fates if not kinds.is_additive(policy_kind)
 
-# Why the outcomes on a path are not certain: what is not modeled, and that nothing accepts the route at its top.
-_doubts(policy_kind, path, fates, related) := array.concat(not_modeled, unattached) if {
-	not_modeled := [reason | some reason in effective.doubts_about(policy_kind, path, fates, related)]
+# Why an outcome on a path is not certain: what is not modeled, and that nothing accepts the route at its top.
+_doubts(policy_kind, path, fates, fate) := {} if {
+	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
+	not effective.may_be_incomplete(policy_kind)
+} else := {"incomplete": reasons | reasons := array.concat(not_modeled, unattached); reasons != []} if {
+	not_modeled := [reason | some reason in effective.doubts_about(policy_kind, path, fates, _related(policy_kind, fates, fate))]
 	unattached := [sprintf("%s is not attached: %s", [keys.describe(keys.object_of(route)), concat("; ", reasons)]) |
 		reasons := hierarchy.not_attached(path)
 		route := [node | some node in path; levels.of(node) == "Route"][0]
