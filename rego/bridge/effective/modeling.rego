@@ -84,16 +84,38 @@ may_be_incomplete(policy_kind) if {
 	count(lookup.partly_read) > 0
 } else := false
 
-_not_modeled(policy_kind, path, outcomes, of) := (of_kind | _without_label(policy_kind, path, of)) | {message |
-	some feature in kinds.get(policy_kind).notModeled
-	_is_about(feature, path)
-	_meets_others(feature, outcomes)
-	some user in _users(feature, path, of)
-	message := _use_of(feature, user)
-} if {
+_not_modeled(policy_kind, path, outcomes, of) := union({
+	{message | some message in kinds.doubts_of(policy_kind)},
+	_without_label(policy_kind, path, of),
+	_used_by_policies(policy_kind, types, count(outcomes) > 1, [[one.policy, object.get(one, "outcome", "")] | some one in of]),
+	_used_on(policy_kind, types, count(outcomes) > 1, path),
+}) if {
 	kinds.traits(policy_kind).doubtful
-	of_kind := {message | some message in kinds.doubts_of(policy_kind)}
+	types := {split(node, "/")[1] | some node in path}
 } else := set()
+
+# The messages of features that policies use on a path with nodes of these kinds. A function of what it depends on, so that
+# OPA evaluates it once for all paths with the same policies.
+_used_by_policies(policy_kind, types, are_several, outcomes) := {message |
+	some feature in kinds.get(policy_kind).notModeled
+	not feature.onPath
+	_is_about(feature, types)
+	_meets_others(feature, are_several)
+	some [user, outcome] in outcomes
+	outcome != "Overridden"
+	message := _use_of(feature, user)
+}
+
+# The messages of features that objects of a path use.
+_used_on(policy_kind, types, are_several, path) := {message |
+	some feature in _features_of_paths(policy_kind)
+	_is_about(feature, types)
+	_meets_others(feature, are_several)
+	some user in _users(feature, path)
+	message := _use_of(feature, user)
+}
+
+_features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_kind).notModeled; feature.onPath]
 
 # METADATA
 # description: |
@@ -120,18 +142,16 @@ _unread_policies(policy_kind, path) := {sprintf("%s objects in namespace %s", [k
 # A feature may be one on paths through routes of some kinds only.
 _is_about(feature, _) if not feature.routeKinds
 
-_is_about(feature, path) if {
-	some node in path
-	keys.parse(node).kind in feature.routeKinds
+_is_about(feature, types) if {
+	some kind in feature.routeKinds
+	kind in types
 }
 
 # A feature may be one only where several policies meet.
 _meets_others(feature, _) if not feature.several
-_meets_others(_, outcomes) if count(outcomes) > 1
+_meets_others(_, true)
 
-_users(feature, path, outcomes) := {one.policy | some one in outcomes; object.get(one, "outcome", "") != "Overridden"} if {
-	not feature.onPath
-} else := {keys.object_of(node) | some node in path} if {
+_users(feature, path) := {keys.object_of(node) | some node in path} if {
 	not feature.via
 } else := {key |
 	# The parameters of the class and the Gateway, at the top of the path.

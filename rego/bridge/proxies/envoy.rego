@@ -94,9 +94,7 @@ _known := {
 # METADATA
 # description: Why a message's configuration does not show what applies, a text for each field that the rules do not know.
 unknown(message, config) := [sprintf("the rules do not know %s of the %s", [field, message]) |
-	some field, _ in config
-	not field in _known[message]
-	field != "@type"
+	some field in ((object.keys(config) - _known[message]) - {"@type"})
 ]
 
 # METADATA
@@ -151,9 +149,9 @@ match(match) := sort(array.flatten([
 	[["header", lower(one.name), value[0], value[1]] | some one in headers; value := _value(one)],
 	[["query", one.name, value[0], value[1]] | some one in parameters; value := _value(one)],
 ])) if {
-	count({name | some name in _path_fields; name in object.keys(match)}) == 1
+	count(object.keys(match) & _path_fields) == 1
 	path := _path(match)
-	object.keys(match) - ({name | some name in _path_fields} | {"headers", "queryParameters"}) == set()
+	object.keys(match) - (_path_fields | {"headers", "queryParameters"}) == set()
 	headers := object.get(match, "headers", [])
 	parameters := object.get(match, "queryParameters", [])
 	every one in array.concat(headers, parameters) {
@@ -161,7 +159,7 @@ match(match) := sort(array.flatten([
 	}
 } else := null
 
-_path_fields := ["path", "prefix", "pathSeparatedPrefix", "safeRegex"]
+_path_fields := {"path", "prefix", "pathSeparatedPrefix", "safeRegex"}
 
 _path(match) := ["Exact", match.path]
 
@@ -295,7 +293,7 @@ _has_path("Unread", written, path) if _is_at_or_below(path, written.pathSeparate
 
 _has_path("Unread", written, path) if _matches(path, written.safeRegex.regex)
 
-_has_path("Unread", written, _) if count({name | some name in _path_fields; written[name]}) == 0
+_has_path("Unread", written, _) if count(object.keys(written) & _path_fields) == 0
 
 _is_at_or_below(path, value) if startswith(sprintf("%s/", [path]), sprintf("%s/", [trim_suffix(value, "/")]))
 

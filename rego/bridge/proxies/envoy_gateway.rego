@@ -168,14 +168,8 @@ facts contains {
 	"match": envoy.match(object.get(route, "match", {})),
 	"order": resource.order,
 	"unknown": array.concat(envoy.unknown_of_route(route), _answering(route, node)),
-	"refers": array.flatten([
-		_clusters(route),
-		[_filter_key(resource.routeConfig, name) | some name in filters.names],
-		[_requirement_key(resource.routeConfig, name) | some name in filters.requirements],
-	]),
-	"requires": {kind: {part: [_filter_key(resource.routeConfig, name) | some name in names] | some part, names in parts} |
-		some kind, parts in filters.required
-	},
+	"refers": array.concat(_clusters(route), filters.refers),
+	"requires": filters.requires,
 	"names": object.union(filters.policies, {_btp: [_key_of(one) |
 		some one in route.metadata.filterMetadata["envoy-gateway"].policies
 		one.kind == "BackendTrafficPolicy"
@@ -187,14 +181,16 @@ facts contains {
 	route := resource.config
 	some node in _nodes(route)
 	some configs in _filter_configs(route)
-	filters := _of_filters(configs)
+	filters := _of_filters(resource.routeConfig, configs)
 }
 
-# What the filters of a route say, a function of their configuration only, which many routes share.
-_of_filters(configs) := {
-	"names": object.keys(active),
-	"requirements": [one.config.requirementName | some one in filters.jwt_authn],
-	"required": {kind: {part: [one.name | some one in filters[type]] | some part, type in parts} | some kind, parts in _parts},
+# What the filters of the routes of a listener say, a function of their configuration only, which many routes share.
+_of_filters(routes, configs) := {
+	"refers": array.concat(
+		[_filter_key(routes, name) | some name, _ in active],
+		[_requirement_key(routes, one.config.requirementName) | some one in filters.jwt_authn],
+	),
+	"requires": {kind: {part: [_filter_key(routes, one.name) | some one in filters[type]] | some part, type in parts} | some kind, parts in _parts},
 	"policies": _named_by_filters(active),
 	"values": {
 		_btp: object.union_n([_present_parts(filters, _btp), _of_local_limit(filters), _of_limits(filters)]),
@@ -236,9 +232,9 @@ _answering(route, node) := ["the proxy answers the requests of this rule itself"
 _of_lua(filters) := [{"type": "Route"} | some one in filters.lua; count(object.keys(one.config) - {"@type", "config"}) > 0]
 
 # Filters by their types, `ext_authz` of `envoy.filters.http.ext_authz/securitypolicy/shop/checks`.
-_by_type(active) := {type: [{"name": name, "config": config} | some name, config in active; _type(name) == type] |
-	some found, _ in active
-	type := _type(found)
+_by_type(active) := {type: [{"name": name, "config": active[name]} | some name, other in types; other == type] |
+	types := {name: _type(name) | some name, _ in active}
+	some _, type in types
 }
 
 _type(name) := split(trim_prefix(name, "envoy.filters.http."), "/")[0]

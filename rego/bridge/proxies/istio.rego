@@ -170,6 +170,7 @@ _unknown_overrides(resource) := [] if {
 	_gateway_of(resource)
 } else := unknown if {
 	resource.type in {"routes", "virtualHost", "route"}
+	not contains(object.get(resource, "routeConfig", object.get(resource.config, "name", "")), "/") # as Envoy Gateway names them
 	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
 		some configs in _own_filters(resource)
 		some name, config in configs

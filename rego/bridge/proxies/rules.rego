@@ -83,6 +83,11 @@ _and_more(number) := sprintf(" and %d more", [number]) if {
 # A match as people write it, `shop.example.com/cart/*`.
 _texts(places) := sort([concat("", [host, concat(" ", [_text(condition) | some condition in _path_first(match)])]) | some [host, match] in places])
 
+# A row that is not listed needs no texts.
+_listed_texts(places, state) := _texts(places) if {
+	is_listed({"state": state})
+} else := []
+
 _path_first(match) := array.concat([one | some one in match; one[0] == "path"], [one | some one in match; one[0] != "path"])
 
 _text(["path", _, "Exact", value]) := value
@@ -97,8 +102,8 @@ _text([part, name, "RegularExpression", value]) := sprintf("%s %s~%s", [part, na
 
 _about_rule(expected, served, state, message) := {
 	"field": "(rule)",
-	"expected": _texts(expected),
-	"actual": _texts(served),
+	"expected": _listed_texts(expected, state),
+	"actual": _listed_texts(served, state),
 	"policies": [],
 	"state": state,
 	"message": message,

@@ -15,7 +15,7 @@ _matched(matches) := testing.with_hostnames(
 _rule_row_of(matches, served) := row if {
 	node := sprintf("%s#pay", [_other_route])
 	found := [object.union({"proxy": "edge", "via": testing.listener_http, "family": 0, "late": false, "hosts": ["shop.example.com"]}, one) | some one in served]
-	rows := proxies.rule_rows with input as object.union(testing.changed([_matched(matches)]), {"targets": [node], "found": {node: found}})
+	rows := proxies.rule_rows with input as object.union(testing.changed([_matched(matches)]), {"targets": [node], "found": {node: found}, "everything": true})
 	[row] := rows
 }
 

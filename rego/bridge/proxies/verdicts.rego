@@ -40,7 +40,7 @@ comparison := {
 			some at in _verdicts
 			some row in at.found[listed]
 		],
-		array.concat(_unexpected, [row | some row in rule_rows; _is_listed(row)]),
+		array.concat(_unexpected, [row | some row in rule_rows; is_listed(row)]),
 	),
 	"counts": {state: number |
 		some state in {state | some counts in all_counts; some state, _ in counts}
@@ -56,9 +56,11 @@ comparison := {
 	])
 }
 
-_is_listed(_) if input.everything
+# METADATA
+# description: A row is in the answer.
+is_listed(_) if input.everything
 
-_is_listed(row) if {
+is_listed(row) if {
 	not input.everything
 	_is_open(row.state)
 }
