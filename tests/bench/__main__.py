@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.bench import admission, cluster, expressions, fleet, guardrails, shapes, starts, wide
+from tests.bench import admission, cluster, expressions, fleet, guardrails, proxies, shapes, starts, wide
 from tests.bench.table import Figures, printed
 from tests.figures import progress
 from tests.processes import HERE, ROOT, Program
@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "admission": admission.measure,
     "guardrails": guardrails.measure,
     "fleet": fleet.measure,
+    "proxies": proxies.measure,
 }
 
 

@@ -59,6 +59,8 @@ ROWS = (
     Row("fleet_effective", "`effective` of one rule, looked up, by OPA's timer", "µs", aim=60),
     Row("fleet_request", "`request`, looked up, by OPA's timer", "µs", aim=200),
     Row("fleet_restart", "a restarted OPA answers from the bundle that it has kept", "s", aim=1),
+    Row("verify_proxy", "`pbctl verify` of a proxy with all routes, processor time", "s", aim=5),
+    Row("verify_parsing", "the same dump, only parsed as JSON by Python, processor time", "s"),
     Row("memory_opa", "OPA's memory with all routes, to an OPA with one raw PUT of them", "times", aim=1.5),
     Row("memory_bridge", "memory of the bridge after the initial sync", "MiB", aim=100),
 )
