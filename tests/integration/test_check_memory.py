@@ -59,7 +59,7 @@ async def test_set_that_needs_too_much_memory_names_the_largest_authors(opa_path
     rules = "".join(f"r{number} := {number} if input.x == {number}\n" for number in range(20_000))
     big = Submission(author("big"), "1", {"a.rego": f"package big\n\n{rules}"}, created="2026-01-01T00:00:00Z")
     small = Submission(author("small"), "1", {"a.rego": "package small\n\nx := 1\n"}, created="2026-02-01T00:00:00Z")
-    judge = Judge(Checker(opa_path, {}, memory=64 * MEBIBYTE, patience=DEADLINE), FEW)
+    judge = Judge(Checker(opa_path, {}, memory=128 * MEBIBYTE, patience=DEADLINE), FEW)
     (fault,) = await judge.find_faults([big, small])
     assert fault.problem.code == "memory"
     assert fault.problem.message.endswith(
