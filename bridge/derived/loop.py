@@ -67,6 +67,7 @@ class Derived(ABC, Generic[K]):
     before_sync = False
     patient = False
     asks = True  # whether changes wait for the query; otherwise `hear` adds the keys that they concern
+    types: frozenset[str] = frozenset()  # if it does not ask: it hears of changes of these types; without any, of all
     newest_first = True  # whether keys that a change concerns come before their owner's others
     period = math.inf  # seconds after which all keys are stale again
 
@@ -158,8 +159,9 @@ class Loop:
             for work in self._works.values():
                 work.sync(self.revision, ended=notice.refilled)
             return
+        named = {key.type_id for key in notice.keys}
         for work in self._works.values():
-            if not work.result.asks:
+            if not work.result.asks and (not work.result.types or work.result.types & named):
                 work.result.hear(Outdated(notice))
         self._waiting.add(notice, self.revision)
         self._wake.set()

@@ -47,6 +47,7 @@ class ViolationReports(WriteLoop[str], Derived[str]):
 
     name = "violation reports"
     asks = False
+    types = frozenset({CRD})
     period = RELISTED
 
     def __init__(
@@ -78,10 +79,9 @@ class ViolationReports(WriteLoop[str], Derived[str]):
             if self._client is not None:
                 tasks.create_task(self._follow_while_writing(self))
 
-    def hear(self, outdated: Outdated) -> None:
+    def hear(self, outdated: Outdated) -> None:  # noqa: ARG002 - any CRD may be of reports
         """Look for CRDs of reports again after a change of CRDs."""
-        if any(key.type_id == CRD for key in outdated.change.keys):
-            self._loop.renew(self)
+        self._loop.renew(self)
 
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """List the reports; yield the objects that have one, or should."""

@@ -543,19 +543,22 @@ class Slow(Concerning):
         return True
 
 
-async def test_delays_of_a_slow_object_begin_again_after_a_sync_and_after_an_answer() -> None:
+@pytest.mark.parametrize("again", [SYNCED, changed("a/slow")])
+async def test_delays_of_a_slow_object_begin_again_after_a_sync_and_after_an_answer(again: Notice) -> None:
     opa, patient = Slow(), Lengths()
     patient.patient = True
     async with computing(patient, opa=opa) as (loop, _):
-        for again in (SYNCED, changed("a/slow")):
-            opa.left, opa.asked_at = 4, []
-            loop.note(changed("a/slow"))
-            await asyncio.sleep(10)
-            # Twice at once: with everything that saves queries, and without. A timeout takes no time here.
-            delays = [round(after - before, 1) for before, after in itertools.pairwise(opa.asked_at)]
-            assert delays == [0.0, 0.1, 0.2, 0.4]
-            loop.note(again)
-            await asyncio.sleep(10)
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(5)
+        opa.left = 1000 if again.refilled else 0
+        loop.note(again)
+        await asyncio.sleep(10)
+        opa.left, opa.asked_at = 4, []
+        loop.note(changed("a/slow"))
+        await asyncio.sleep(10)
+        # Twice at once: with everything that saves queries, and without. A timeout takes no time here.
+        delays = [round(after - before, 1) for before, after in itertools.pairwise(opa.asked_at)]
+        assert delays == [0.0, 0.1, 0.2, 0.4]
 
 
 async def test_a_sync_ends_repeated_questions_about_a_slow_object() -> None:
@@ -822,6 +825,20 @@ async def test_a_result_that_does_not_ask_hears_of_a_change_while_another_waits_
         assert (hearing.taken(), asking.taken()) == (["a/x"], [])
         await settled(loop, asking)
         assert (hearing.taken(), asking.taken(), len(opa.queries)) == ([], ["a/x"], 1)
+
+
+async def test_a_result_hears_of_changes_of_its_types_alone() -> None:
+    loops: list[Loop] = []
+    hearing = Hearing(loops)
+    hearing.types = frozenset({"core/Pod"})
+    async with computing(hearing) as (loop, _):
+        loops.append(loop)
+        loop.note(changed("a/x"))
+        await asyncio.sleep(10)
+        assert hearing.taken() == []
+        loop.note(Notice((parse_key("core/Service/a/x"), parse_key("core/Pod/a/y"))))
+        await asyncio.sleep(10)
+        assert hearing.taken() == ["a/x", "a/y"]
 
 
 async def test_a_key_rests_and_keeps_no_other_from_its_turn() -> None:
