@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, GATEWAY_API, POLICY_KIND
+from bridge.opa.batches import SKIP_MISSING, in_parts
 from bridge.opa.client import Opa
 from bridge.queries.asking import (
     Entry,
@@ -32,6 +33,7 @@ from bridge.queries.asking import (
 from bridge.queries.judged_change import audited_before_and_after, objects_concerned
 from bridge.queries.names import exemption_text
 from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
+from bridge.queries.statuses import count_outcomes
 from bridge.sources.downloads import UrlError, is_url, read_url
 from bridge.sources.manifests import ManifestError, ManifestSource
 from bridge.sources.pruning import prune
@@ -148,7 +150,7 @@ async def all_problems(
     if keys is None:
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
-    found = await in_batches(opa, "problems", "objects", texts)
+    found = await _query_problems_by_counts(opa, texts)
     found += select_doubts(doubts, texts, found).values()
     audited = await audited_keys(opa)
     rows = await violations_by(opa, [text for text in texts if text in audited], None)
@@ -168,6 +170,25 @@ def _once_for_each_kind(problems: Iterable[Entry]) -> list[Entry]:
             said.add(problem["value"])
         kept.append(problem)
     return kept
+
+
+async def _query_problems_by_counts(opa: Opa, keys: Sequence[str]) -> list[Entry]:
+    """Return the problems of objects; those of policies from outcomes that are counted once for all of them.
+
+    If a query fails at a target, each policy's outcomes are computed alone: counts that lack a target would be wrong.
+    """
+    policies = {*await opa.query("policies", {})} & {*keys}
+    ledger, _ = await count_outcomes(opa, sorted(policies), with_marks=False)
+    if failed := [name for name in opa.failures.errors if name[0] in {"scopes", "outcomes"}]:
+        for query, name in failed:
+            opa.failures.drop(query, [name])
+        return await in_batches(opa, "problems", "objects", keys)
+
+    async def ask(batch: Sequence[str]) -> list[tuple[Sequence[str], list[Entry]]]:
+        tallies = {key: ledger.tallies(key) for key in batch if key in policies}
+        return await in_parts(opa, "problems", "objects", batch, {"tallies": tallies, **SKIP_MISSING})
+
+    return [problem for parts in await by_batches(keys, ask) for _, found in parts for problem in found]
 
 
 async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> list[Entry]:

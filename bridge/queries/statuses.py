@@ -44,10 +44,10 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     from bridge.queries.asking import BATCH, in_batches, objects
 
     chosen = {"policyKind": kind} if kind else {}
-    ledger = await _fill_ledger(opa, chosen)
+    ledger, counted = await count_outcomes(opa, await opa.query("policies", chosen), with_marks=with_affected)
     policies = []
     scopes = {}
-    for keys in batches(await opa.query("policies", chosen), BATCH):
+    for keys in batches(counted, BATCH):
         tallies = {key: ledger.tallies(key) for key in keys}
         for entry in await in_batches(opa, "status", "policies", keys, {"tallies": tallies}):
             policies.append(entry)
@@ -87,21 +87,32 @@ def _count_affected(tallies: list[Entry]) -> dict[str, int]:
     return {"affected": every - lost, "all": every}
 
 
-async def _fill_ledger(opa: Opa, chosen: Entry) -> Ledger:
-    """Return the outcome of every policy at every effective target."""
+async def count_outcomes(opa: Opa, policies: Sequence[str], *, with_marks: bool) -> tuple[Ledger, list[str]]:
+    """Return the outcomes of all policies at the effective targets of these, and those of these that it counts.
+
+    OPA computes targets in batches: a query about a policy would need memory for all of its targets. Targets and
+    policies on which a query fails are left out.
+    """
     from bridge.opa.batches import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
     from bridge.remediator.ledger import Ledger
 
+    counted: list[str] = []
+    scopes: dict[str, set[str]] = {}
+    for parts in await by_batches(policies, partial(in_parts, opa, "scopes", "policies", more={})):
+        for keys, found in parts:
+            counted += keys
+            for kind, targets in found.items():
+                scopes.setdefault(kind, set()).update(targets)
     ledger = Ledger()
-    for kind, targets in (await opa.query("scopes", chosen)).items():
-        more, name_of = {"policyKind": kind}, at_targets_of(kind)
+    for kind, targets in sorted(scopes.items()):
+        more, name_of = {"policyKind": kind, **({} if with_marks else {"unmarked": True})}, at_targets_of(kind)
         ask = partial(in_parts, opa, "outcomes", "targets", more=more, name_of=name_of)
-        for answers in await by_batches(targets, ask):
+        for answers in await by_batches(sorted(targets), ask):
             for _, answer in answers:
                 for target, rows in answer.items():
                     ledger.replace(kind, target, rows)
-    return ledger
+    return ledger, counted
 
 
 def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:

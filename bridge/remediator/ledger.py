@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sortedcontainers import SortedList
 
-Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks, incomplete?}
+Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks?, incomplete?}
 Place = tuple[str, str]  # an object's key, and an opaque place in its status
 Marks = dict[str, dict[str, list[str]]]  # by policy kind and place: policies
 Tallies = dict[str, list[dict[str, Any]]]  # by policy, in the form of the query `status`
@@ -243,7 +243,7 @@ def _read_row(row: Row) -> _Kept:
     certainty = tuple(row.get("incomplete", ()))
     group = _Group(row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"]), certainty)
     # Many rows mark the same places: sharing keys keeps the ledger small.
-    marks = tuple((sys.intern(mark[0]), sys.intern(mark[1])) for mark in row["marks"])
+    marks = tuple((sys.intern(mark[0]), sys.intern(mark[1])) for mark in row.get("marks", ()))
     return _Kept(row["policy"], group, row["scope"], marks)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 
 from bridge.model.changes import Object
-from tests.bench.load import Load, custom_resources, namespace_of, write
+from tests.bench.load import Load, custom_resources, namespace_of, route_policy, write
 from tests.bench.table import Figures
 from tests.builders import GATEWAY_API, gateway, http_route, policy, policy_kind, resource, target_ref
 from tests.processes import ROOT, Program
@@ -27,12 +27,17 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     many_routes = _written(folder, "routes", (one for one in load.objects() if one["metadata"]["name"] not in foreign))
     many_policies = _written(folder, "policies", _at_one_gateway(POLICIES))
     many_listeners = _written(folder, "listeners", _below_listeners())
+    changed = load.routes_with_policy()[0]
+    change = _written(folder, "change", [route_policy(changed, changed + 1)])
     one_route = ("effective", f"httproute/route-{ROUTE}", "-n", namespace_of(ROUTE), "--manifests", many_routes)
     commands = {
         "command_small": ("effective", "httproute/cart", "-n", "shop", "--manifests", str(ROOT / "examples/shop")),
         "folder_effective": one_route,
         "folder_explain": ("explain", *one_route[1:]),
         "folder_policies": ("get", "policies", "-A", "--manifests", many_routes),
+        "folder_problems": ("problems", "--manifests", many_routes),
+        "folder_status": ("status", "-A", "--manifests", many_routes),
+        "folder_analyze": ("analyze", "-f", change, "--manifests", many_routes),
         "many_policies": ("effective", "httproute/cart", "-n", "shop", "--manifests", many_policies),
         "many_listeners": ("status", "-A", "--manifests", many_listeners),
     }

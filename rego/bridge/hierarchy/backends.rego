@@ -143,8 +143,8 @@ rejected_backends(route_key, backend) := {rejected_link(route_key, backend, "Ref
 	startswith(backend, "core/Service/")
 	some rule in lookup.get(route_key).spec.rules
 	some ref in index.backend_refs(rule)
-	index.backend_key(ref, keys.parse(route_key).namespace) == backend
 	not ref.port
+	index.backend_key(ref, keys.parse(route_key).namespace) == backend
 }
 
 # A ReferenceGrant in the target's namespace allows objects of the referrer's kind and namespace to name it.

@@ -81,6 +81,6 @@ test_a_parent_ref_to_a_route_that_does_not_delegate_is_explained if {
 test_a_rule_whose_delegate_does_not_exist_serves_nothing if {
 	world := testing.changed([_parent(_teams)])
 	hierarchy.paths(keys.section(_key("parent"), "teams"), false) == set() with input as world
-	links := hierarchy.rejections_by(_key("parent")) with input as world
+	links := hierarchy.unserved_links(_key("parent")) with input as world
 	links == {{"parent": _key("parent"), "child": _key("child"), "reason": "BackendNotFound"}}
 }

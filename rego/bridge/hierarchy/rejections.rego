@@ -78,9 +78,11 @@ ends_in_cycles(object_keys, paths) := {child |
 	count(declared_upward(keys.whole(parent)) & (below | users)) > 0
 }
 
-# A listener does not accept a route, and another one accepts it for the same parentRefs: this is how routes choose among
-# the listeners of a Gateway (Gateway API, ParentReference.sectionName).
-is_taken_elsewhere(link) if {
+# The rejected links without those of a listener that does not accept a route while another one accepts it for the same
+# parentRefs: this is how routes choose among the listeners of a Gateway (Gateway API, ParentReference.sectionName).
+not_taken_elsewhere(links) := {link | some link in links; not _is_taken_elsewhere(link)}
+
+_is_taken_elsewhere(link) if {
 	keys.parse(link.parent).section != ""
 	refs := parent_refs(link.child, link.parent)
 	count(refs) > 0
@@ -102,8 +104,18 @@ rejected_backend(route_key, backend, number) := [{"reason": link.reason, "messag
 } else := null
 
 # The links that an object itself declares and that are ignored, in the form of `rejected_links`: those to its parents,
-# for a route also those to its backends, for a Gateway or ListenerSet those to its listeners; without messages.
-rejections_by(object_key) := union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)})
+# for a route also those to its backends, for a Gateway or ListenerSet those to its listeners; without messages, and
+# without those that are taken elsewhere. A route that is accepted for each of its parentRefs has no others above it.
+unserved_links(object_key) := _refused_backends(object_key) if {
+	_is_accepted_for_each_ref(object_key)
+} else := not_taken_elsewhere(union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)}))
+
+_is_accepted_for_each_ref(route_key) if {
+	levels.of(route_key) == "Route"
+	not index.has_extension_links
+	not index.facts(route_key).frontends
+	count(parent_refs(route_key, "") - _counted_refs(route_key)) == 0
+}
 
 _refused_backends(route_key) := {link |
 	levels.of(route_key) == "Route"

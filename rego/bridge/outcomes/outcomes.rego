@@ -85,6 +85,11 @@ _targets_by_policy(attached) := {policy: [target | some target in targets] |
 	some policy, targets in object.union_n([{entry.policy: {place: entry.target}} | some place, entry in attached])
 }
 
+# The tallies of a policy: the input's, if the caller has counted outcomes, or else those of its outcomes.
+tallies_of(policy_key) := object.get(input.tallies, policy_key, []) if {
+	input.tallies
+} else := tallies(policy_key)
+
 # The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples,
 # incomplete?}`; messages need three examples.
 tallies(policy_key) := [object.union(
@@ -159,12 +164,20 @@ paths_to(policy_kind, targets) := count(targets) if {
 } else := sum([hierarchy.path_count(keys.whole(target)) | some target in targets])
 
 # The rows of `outcomes_at` by target, for each of these targets that is an effective target of the kind now.
-outcomes_of(policy_kind, targets) := {target: rows |
+outcomes_of(policy_kind, targets) := {target: outcomes_at(policy_kind, target) |
+	some target in _effective_targets(policy_kind, targets)
+}
+
+# The same without marks.
+unmarked_outcomes_of(policy_kind, targets) := {target: [row | some [_, _, row] in _rows_at(policy_kind, target)] |
+	some target in _effective_targets(policy_kind, targets)
+}
+
+_effective_targets(policy_kind, targets) := [target |
 	some target in targets
 	scopes.acts_at(policy_kind, target)
 	hierarchy.canonical_key(target) == target
-	rows := outcomes_at(policy_kind, target)
-}
+]
 
 _is_ancestor(policy_kind, node) if levels.of(node) == kinds.get(policy_kind).ancestorLevel
 

@@ -41,7 +41,7 @@ is_in_view(key) if {
 	}
 }
 
-_of_policy(key) := of_policy(key, outcomes.tallies(key)) if {
+_of_policy(key) := of_policy(key, outcomes.tallies_of(key)) if {
 	kinds.of_policy(key)
 } else := set()
 
@@ -101,15 +101,14 @@ _unreported(key, tallies) := {object.union(problem, {"enforcementAction": "warn"
 	outcomes.has_ancestors(keys.type_of(key))
 } else := set()
 
-_links(key) := of_links(key, hierarchy.explained(hierarchy.rejections_by(key))) if {
+_links(key) := of_links(key, hierarchy.explained(hierarchy.unserved_links(key))) if {
 	levels.by_type[keys.parse(key).type]
 } else := set()
 
-# The problems that these explained links are for an object that is at one of their ends, and those of its listeners
-# and hostnames.
+# The problems that these explained links, which no other listener serves, are for an object that is at one of their ends,
+# and those of its listeners and hostnames.
 of_links(key, links) := (listener_problems(key) | _unserved_hostnames(key)) | {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
 	some link in links
-	not hierarchy.is_taken_elsewhere(link)
 	not _is_of_platform(link)
 }
 

@@ -11,12 +11,7 @@ import data.bridge.status as reporting
 
 # The desired status of a policy or a PolicyKind, from the input's tallies or else its outcomes. Undefined if it is
 # deleted or being deleted.
-policy_status(key) := _status(key, tallies_of(key))
-
-# The tallies of a policy: the input's, or else those of its outcomes.
-tallies_of(key) := object.get(input.tallies, key, []) if {
-	input.tallies
-} else := outcomes.tallies(key)
+policy_status(key) := _status(key, outcomes.tallies_of(key))
 
 _status(key, tallies) := object.union(reporting.of_policy(key, tallies), {"former": names | names != set()}) if {
 	kind := kinds.of_policy(key)

@@ -150,9 +150,8 @@ rejected_links(nodes) := sort({link |
 	objects := {_whole(node) | some node in nodes}
 	below := {child | some object_key in objects; some child in index.declared_children(object_key)}
 	some child in (objects | below)
-	some link in hierarchy.rejected_above(child)
+	some link in hierarchy.not_taken_elsewhere(hierarchy.rejected_above(child))
 	count({_whole(end) | some end in [link.child, link.parent]} & objects) > 0
-	not hierarchy.is_taken_elsewhere(link)
 })
 
 # The object of a node in the role of the node.
@@ -174,7 +173,7 @@ entry(object_key) := {
 		hierarchy.exists(backend)
 		hierarchy.leads_to(keys.type_of(node), backend, numbers)
 	}),
-	"refused": sort(hierarchy.explained({link | some link in _refused_links(object_key); not hierarchy.is_taken_elsewhere(link)})),
+	"refused": sort(hierarchy.explained(_refused_links(object_key))),
 	"alone": levels.of(object_key) in _first_levels,
 	"created": _created(object_key),
 } if {
@@ -217,9 +216,9 @@ _above(node) := set() if {
 	index.has_extension_links
 } else := set()
 
-_refused_links(object_key) := hierarchy.rejections_by(object_key) if {
+_refused_links(object_key) := hierarchy.unserved_links(object_key) if {
 	levels.of(object_key) != "Backend"
-} else := {link | some link in hierarchy.rejections_by(object_key); levels.of(link.parent) != "Route"} if {
+} else := {link | some link in hierarchy.unserved_links(object_key); levels.of(link.parent) != "Route"} if {
 	index.has_extension_links
 } else := set()
 

@@ -34,13 +34,17 @@ explain := problem if {
 } else := queries.explanation
 
 # METADATA
-# description: The outcome of each policy of `policyKind` at each of `targets`, the rows that the remediator counts.
+# description: |
+#   The outcome of each policy of `policyKind` at each of `targets`, the rows that the remediator counts. With `unmarked`
+#   they have no marks.
 # entrypoint: true
 outcomes := problem if {
 	problem := queries.problem([["policyKind", "policy kind"], ["targets", "keys"]])
 } else := queries.error("TooManyPaths", sprintf("more than %d paths lead to the targets together: query fewer at once", [hierarchy.paths_bound])) if {
 	count(input.targets) > 1
 	results.paths_to(input.policyKind, input.targets) > hierarchy.paths_bound
+} else := results.unmarked_outcomes_of(input.policyKind, input.targets) if {
+	input.unmarked == true
 } else := results.outcomes_of(input.policyKind, input.targets)
 
 # METADATA

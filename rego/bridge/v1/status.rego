@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.outcomes
 import data.bridge.problems as finding
 import data.bridge.queries
 import data.bridge.status as reporting
@@ -16,7 +17,7 @@ status := problem if {
 } else := [_with_problems(desired) | some key in input.policies; desired := queries.policy_status(key)]
 
 _with_problems(desired) := object.union(desired, {
-	"problems": sort(finding.of_policy(desired.policy, queries.tallies_of(desired.policy))),
+	"problems": sort(finding.of_policy(desired.policy, outcomes.tallies_of(desired.policy))),
 	"created": object.get(lookup.get(desired.policy), ["metadata", "creationTimestamp"], ""),
 }) if {
 	input.problems

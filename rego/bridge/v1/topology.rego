@@ -94,8 +94,9 @@ _named := {key |
 
 # METADATA
 # description: |
-#   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. A GatewayClass is
-#   not one that a platform installs if it is among the keys `deleted`. An OPA with a view answers about what is in it.
+#   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. Those of policies follow
+#   from `tallies`, as in `status`, or else from their outcomes. A GatewayClass is not one that a platform installs if it
+#   is among the keys `deleted`. An OPA with a view answers about what is in it.
 # entrypoint: true
 problems := problem if {
 	problem := queries.problem([["objects", "optional objects"], ["deleted", "optional keys"]])

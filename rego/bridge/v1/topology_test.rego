@@ -271,6 +271,17 @@ test_problems_of_all_objects_or_of_some if {
 	[problem.subject | some problem in some_of] == ["example.com/ColorPolicy/shop/lost"]
 }
 
+test_problems_of_a_policy_follow_from_the_tallies_of_the_caller if {
+	warm := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
+	key := "example.com/ColorPolicy/shop/warm"
+	overridden := {"ancestor": "", "targets": [testing.cart_route], "outcome": "Overridden", "by": ["infra/strict (Atomic overrides)"], "count": 2, "examples": ["a", "b"]}
+	v1.problems with input as _query_input([warm], {"objects": [key]}) == []
+	found := v1.problems with input as _query_input([warm], {"objects": [key], "tallies": {key: [overridden]}})
+	[problem.reason | some problem in found] == ["Overridden"]
+	without := v1.problems with input as _query_input([warm], {"objects": [key], "tallies": {}})
+	[problem.reason | some problem in without] == ["NoScope"]
+}
+
 test_problems_of_no_keys_are_an_error if {
 	found := v1.problems with input as _query_input([], {"objects": "all"})
 	found.error.code == "InvalidInput"
