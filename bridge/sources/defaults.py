@@ -138,7 +138,11 @@ class Defaulter:
 
     def complete(self, obj: Object) -> Object:
         """Return a copy of an object (apiVersion, kind and metadata.name exist) as the API server would store it."""
-        done: Object = msgspec.json.decode(msgspec.json.encode(obj))
+        return self.complete_text(msgspec.json.encode(obj))
+
+    def complete_text(self, text: bytes) -> Object:
+        """Return the same for an object as JSON."""
+        done: Object = msgspec.json.decode(text)
         key = self.key_of(done)
         self._complete_metadata(done["metadata"], key)
         for schema in self._schemas_for(done, key.type_id):

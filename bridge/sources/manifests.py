@@ -157,11 +157,12 @@ class ManifestSource:
         for key, manifest in reading.manifests.items():
             if keys is not None and str(key) not in keys:
                 continue
-            wrong = [*wrong_metadata(manifest.object), *schemas.wrong_values(reading.objects[key])]
+            written = manifest.object
+            wrong = [*wrong_metadata(written), *schemas.wrong_values(reading.objects[key])]
             doubts = [Doubt("InvalidValue", one.message, certain=True, place=one.place) for one in wrong]
-            if unserved := schemas.unserved_version(manifest.object):
+            if unserved := schemas.unserved_version(written):
                 doubts.append(Doubt("VersionNotServed", *unserved, ("apiVersion",)))
-            for doubt in (*doubts, *known.doubts(manifest.object)):
+            for doubt in (*doubts, *known.doubts(written)):
                 if manifest.file not in lines:
                     lines[manifest.file] = _read_lines(manifest.file)
                 read = lines[manifest.file]
@@ -178,7 +179,7 @@ class ManifestSource:
         found: dict[Key, Object] = {}
         for manifest in self._state.reading.manifests.values():
             with contextlib.suppress(Exception):  # one that cannot be completed is reported when it is read
-                found[defaulter.key_of(manifest.object)] = prune(defaulter.complete(manifest.object))
+                found[defaulter.key_of(manifest.head)] = prune(defaulter.complete_text(manifest.text))
         return found
 
     def want(self, type_ids: AbstractSet[str]) -> None:
@@ -363,12 +364,22 @@ class ManifestError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Manifest:
-    """One object as written, and its position: document `number` of `file`, which begins at `line`."""
+    """One object as written, and its position: document `number` of `file`, which begins at `line`.
 
-    object: Object
+    It keeps the object as JSON, a fourth of the memory. `head` has its apiVersion, kind, and name and namespace.
+    """
+
+    text: bytes
+    head: Object
     file: str
     line: int
     number: int
+
+    @property
+    def object(self) -> Object:
+        """Return the object, which the caller may change."""
+        found: Object = msgspec.json.decode(self.text)
+        return found
 
     @property
     def where(self) -> str:
@@ -378,9 +389,9 @@ class Manifest:
     @property
     def identity(self) -> tuple[str, str, str, str]:
         """Return the identity of this object before its scope and defaults are known."""
-        metadata = self.object["metadata"]
-        group = self.object["apiVersion"].rpartition("/")[0]
-        return group, self.object["kind"], metadata.get("namespace") or "", metadata["name"]
+        metadata = self.head["metadata"]
+        group = self.head["apiVersion"].rpartition("/")[0]
+        return group, self.head["kind"], metadata.get("namespace") or "", metadata["name"]
 
     def trouble(self, reason: str, *, retried: bool) -> Trouble:
         """Return the report of an error in this document."""
@@ -473,14 +484,16 @@ def find_flux_changes(root: Path, manifests: Iterable[Manifest], *, retried: boo
     """
     found = []
     for manifest in manifests:
+        version, kind = manifest.head["apiVersion"], manifest.head["kind"]
+        if kind != "Kustomization" or not version.startswith(_FLUX_GROUP):
+            continue
         spec = manifest.object.get("spec")
-        version, kind = manifest.object["apiVersion"], manifest.object["kind"]
-        if kind != "Kustomization" or not version.startswith(_FLUX_GROUP) or not isinstance(spec, dict):
+        if not isinstance(spec, dict):
             continue
         changes = [field for field in _FLUX_CHANGES if spec.get(field)]
         folder = _find_flux_folder(root, spec.get("path"))
         if changes and folder is not None:
-            name = manifest.object["metadata"]["name"]
+            name = manifest.head["metadata"]["name"]
             build = f"flux build kustomization {name} --dry-run --kustomization-file {manifest.file} --path {folder}"
             reason = f"{', '.join(changes)} of Flux is not applied to {folder}: use {build} | pbctl … --manifests -"
             found.append(manifest.trouble(reason, retried=retried))
@@ -570,8 +583,13 @@ def read_content(content: bytes, file: str, *, retried: bool, is_hidden: bool = 
                 at = Lines(text).of(line, place) if place else line
                 troubles.append(report(file, at, document.number, reason, retried=retried))
             else:
-                manifests.append(Manifest(value, file, line, document.number))
+                manifests.append(Manifest(msgspec.json.encode(value), _head_of(value), file, line, document.number))
     return FileContent(tuple(manifests), tuple(troubles))
+
+
+def _head_of(obj: Object) -> Object:
+    metadata = {name: obj["metadata"][name] for name in ("namespace", "name") if name in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": sys.intern(obj["kind"]), "metadata": metadata}
 
 
 def is_suite(value: Any) -> bool:
@@ -771,7 +789,7 @@ class ManifestState:
 
     def _assemble(self) -> None:
         manifests = [manifest for file in self._files.values() for manifest in file.content.manifests]
-        crds = [manifest for manifest in manifests if _is_crd(manifest.object)]
+        crds = [manifest for manifest in manifests if _is_crd(manifest.head)]
         if crds != self._crds:
             self._crds = crds
             self._defaulter = Defaulter([*self._further, *(manifest.object for manifest in crds)])
@@ -782,8 +800,8 @@ class ManifestState:
         places: dict[Key, Manifest] = {}
         for manifest in manifests:
             try:
-                key = self._defaulter.key_of(manifest.object)
-                obj = self._completed.get(manifest) or self._defaulter.complete(manifest.object)
+                key = self._defaulter.key_of(manifest.head)
+                obj = self._completed.get(manifest) or self._defaulter.complete_text(manifest.text)
             except Exception as error:  # noqa: BLE001 - whatever an author has written, the other objects are read
                 reason = f"{UNREADABLE} ({type(error).__name__}): simplify it"
                 troubles.append(manifest.trouble(reason, retried=self._retried))
