@@ -152,7 +152,7 @@ function draw(fits = false) {
   else graph.draw(topology, filtered, latest, marks, fits || isNew);
   outline.draw(topology, filtered, latest, marks);
   filters.draw(topology.facets(), violations, coverage);
-  search.draw(state.filters.text, topology, wire, mentions.found, violations.names);
+  search.draw(state.filters.text, topology, wire, mentions, violations.names);
   byId("focus")?.setAttribute("aria-pressed", String(state.filters.focus === state.chosen));
   const total = Math.max(wire.total, topology.size).toLocaleString("en");
   byId("counts").textContent = isFiltered(state.filters) ? `${latest.total.toLocaleString("en")} of ${total} nodes`

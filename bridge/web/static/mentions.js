@@ -8,6 +8,7 @@ const TYPING = 200; // ms after the last key
 export class Mentions {
   /** @type {Map<string, {field: string, value: any}[]>} */
   found = new Map();
+  isPending = false; // the bridge has not answered yet
   #text = "";
   #changed;
   #timer;
@@ -22,13 +23,17 @@ export class Mentions {
     const words = wordsOf(text);
     const now = words.join(" ");
     if (now === this.#text && !again) return;
-    if (now !== this.#text) this.found = new Map();
+    if (now !== this.#text) {
+      this.found = new Map();
+      this.isPending = now !== "";
+    }
     this.#text = now;
     clearTimeout(this.#timer);
     if (!now) return;
     this.#timer = setTimeout(async () => {
       const answer = await search(words);
       if (now !== this.#text) return;
+      this.isPending = false;
       this.found = new Map(answer.map(({ policy, fields }) => [policy, fields]));
       this.#changed();
     }, TYPING);

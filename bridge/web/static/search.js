@@ -45,11 +45,12 @@ export class Search {
 
   draw(text, topology, wire, mentions, constraints) {
     if (this.#input.value !== text) this.#input.value = text;
-    const all = find(text, topology, wire, mentions, constraints);
+    const all = find(text, topology, wire, mentions.found, constraints);
     this.#found = all.slice(0, LISTED);
     const more = all.length - this.#found.length;
     fill(this.#list, this.#found.map((one, at) => option(one, at, !topology.has(one.key) && !constraints.includes(one.key))),
-      !all.length && h("li", { class: "quiet", role: "presentation" }, "Nothing has these words in its name, namespace, hostnames, reasons, fields or values."),
+      !all.length && h("li", { class: "quiet", role: "presentation" },
+        mentions.isPending ? "Searching fields and values …" : "Nothing has these words in its name, namespace, hostnames, reasons, fields or values."),
       more > 0 && h("li", { class: "quiet", role: "presentation" }, `${more.toLocaleString("en")} more are marked`));
     this.#show(this.#isOpen);
   }
