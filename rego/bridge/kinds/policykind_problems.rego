@@ -59,7 +59,7 @@ problems(spec) := array.flatten([
 	["parentLevels merges two policies: sameLevel OldestWins does not apply" | spec.parentLevels; spec.sameLevel == "OldestWins"],
 	["delegation needs class Inherited, and sameLevel OldestWins: it is about levels of routes, and not about their policies" |
 		spec.delegation
-		{direct, object.get(spec, "sameLevel", "") == "OldestWins"} != {false, true}
+		[direct, object.get(spec, "sameLevel", "") == "OldestWins"] != [false, true]
 	],
 	["strategies: merge rules for one strategy need parentLevels, where the most specific policy chooses them for both policies: set merge for the kind" |
 		not spec.parentLevels

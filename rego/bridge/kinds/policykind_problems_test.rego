@@ -68,6 +68,15 @@ test_the_strategy_custom_needs_the_name_of_its_package if {
 	_with(object.union(_direct, {"custom": "rates"})) == ["class Direct allows only the strategies None and Additive"]
 }
 
+# F10
+test_delegation_is_about_levels if {
+	delegation := {"delegation": {"path": "/metadata/annotations/a", "strategies": {"Parent": "PatchOverrides"}}}
+	message := "delegation needs class Inherited, and sameLevel OldestWins: it is about levels of routes, and not about their policies"
+	_with(delegation) == [message]
+	_with(object.union(delegation, _direct)) == [message]
+	_with(object.union(delegation, {"sameLevel": "OldestWins"})) == []
+}
+
 # F4
 test_parent_levels_merge_two_policies_of_an_inherited_kind if {
 	levels := {"parentLevels": ["Gateway"]}
