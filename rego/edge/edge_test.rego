@@ -77,7 +77,7 @@ test_effective_looks_up_targets_and_those_below if {
 	_asked("effective", {"targets": ["core/Service/shop/cart"]}) == []
 }
 
-test_what_cannot_be_answered_is_an_error_that_says_why if {
+test_an_unanswerable_query_is_an_error_with_its_reason if {
 	_asked("effective", {"targets": ["core/Service/shop/x"]}).error.code == "NotInView"
 	_asked("effective", {"targets": ["x"]}).error.code == "InvalidInput"
 	_asked("effective", {"targets": 1}).error.code == "InvalidInput"

@@ -68,7 +68,7 @@ test_internal_hostnames_need_no_policy if {
 	found == set()
 }
 
-test_what_is_unknown_never_passes if {
+test_unknown_values_never_pass if {
 	field := {"kind": "example.com/SecurityPolicy", "field": "/a"}
 	required := required_policy.violations_at(_target(_unknown), _required, []) with data.kinds as _kinds
 	bounded := bounded_field.violations_at(_target(_unknown), field, []) with data.kinds as _kinds
@@ -293,7 +293,7 @@ test_a_field_below_a_scalar_cannot_be_judged if {
 	_messages(_judged("kept", {}, {"fields": ["/mode/level"]})) == {`mode.level of example.com/LimitPolicy cannot be judged: mode is "off", which has no fields`}
 }
 
-test_what_a_unit_or_an_item_no_longer_has_is_weakened if {
+test_values_that_a_unit_or_an_item_lost_are_weakened if {
 	dropped := json.patch(_limited, [
 		{"op": "remove", "path": ["example.com/LimitPolicy", "spec", "limits", "all", "per"]},
 		{"op": "remove", "path": "example.com~1LimitPolicy/spec/rules/0"},

@@ -58,7 +58,7 @@ test_a_match_that_is_not_an_object_matches_nothing if {
 	{path[4] | some [path, _] in answers[key]; path[0] == "matches"} == {"/odd/"}
 }
 
-test_a_route_has_its_matches_and_what_its_rules_do if {
+test_a_route_has_its_matches_and_the_actions_of_its_rules if {
 	answers := _answers_of([testing.cart_route, _calls], [])
 	rule := _value(answers, ["rules", testing.listener_http, concat("", [testing.cart_route, "#0"])])
 	rule.answer.rule == testing.cart_pay

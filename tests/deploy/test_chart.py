@@ -153,7 +153,7 @@ def test_rights_are_those_that_the_command_prints_for_its_settings(chosen: str, 
 
 @pytest.mark.long
 @pytest.mark.parametrize("values", [one for name, one in VALUES.items() if name not in {"no webhook", "observing"}])
-def test_both_webhook_configurations_are_what_the_command_prints(values: Values, home: Path) -> None:
+def test_the_command_prints_both_webhook_configurations(values: Values, home: Path) -> None:
     objects = template(CHART, home, values)
     chosen = {**yaml.safe_load((CHART / "values.yaml").read_text())["webhook"], **values.get("webhook", {})}
     arguments = ["webhook-config", "--config", str(_settings(objects, home))]
@@ -327,7 +327,7 @@ def test_views_are_served_with_keys_that_the_release_keeps(home: Path, tmp_path:
     assert not [obj for obj in mine if obj["metadata"]["name"] == "policy-bridge-views"]
 
 
-def test_helm_creates_a_certificate_for_the_service_whose_authority_signs_nothing_else(rendered: Objects) -> None:
+def test_helm_creates_a_certificate_by_an_authority_that_signs_nothing_else(rendered: Objects) -> None:
     secret = one(rendered, "Secret", "policy-bridge-webhook")
     assert (secret["type"], sorted(secret["data"])) == ("kubernetes.io/tls", ["ca.crt", "tls.crt", "tls.key"])
     authority, served = (
@@ -351,7 +351,7 @@ def test_cert_manager_is_used_where_its_crds_are_unless_helm_is_chosen(
     assert {obj["kind"] for obj in objects} & {"Certificate", "Issuer", "Secret"} == kinds
 
 
-def test_what_the_api_server_believes_stays_when_cert_manager_renews_what_pods_serve(home: Path) -> None:
+def test_the_trusted_authority_stays_when_cert_manager_renews_certificates(home: Path) -> None:
     """Pods serve the certificate before until their kubelet has seen the new one: both must be of one authority."""
     objects = template(CHART, home, VALUES["cert-manager"])
     (injected,) = {

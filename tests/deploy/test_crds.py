@@ -249,7 +249,7 @@ def test_a_constraint_that_makes_no_sense_is_refused(served: ControlPlane, spec:
         ("regopolicies", ["Name", "Accepted", "Programmed", "Reason", "Version", "Message", "Revision", "Age"]),
     ],
 )
-def test_kubectl_shows_what_matters(served: ControlPlane, plural: str, columns: list[str]) -> None:
+def test_kubectl_shows_useful_columns(served: ControlPlane, plural: str, columns: list[str]) -> None:
     crd = served.api.get(f"{CLUSTER}/{plural}.policybridge.io")
     shown = [one["name"] for one in crd["spec"]["versions"][0]["additionalPrinterColumns"]]
     assert ["Name", *shown] == columns

@@ -53,7 +53,9 @@ def no_bridge_answers(plane: ControlPlane) -> Iterator[ControlPlane]:
 
 
 @pytest.mark.parametrize("path", WAITS)
-def test_what_policies_may_be_about_waits(no_bridge_answers: ControlPlane, path: str) -> None:
+def test_a_request_that_policies_may_be_about_fails_while_no_bridge_answers(
+    no_bridge_answers: ControlPlane, path: str
+) -> None:
     with pytest.raises(ApiError, match="failed calling webhook"):
         _try(no_bridge_answers, path, WAITS[path])
 

@@ -128,7 +128,7 @@ def test_a_pod_meets_the_restricted_standard(applied: ControlPlane) -> None:
     assert [container["name"] for container in made["spec"]["containers"]] == ["bridge", "opa"]
 
 
-def test_an_upgrade_by_helm_leaves_what_the_bridge_keeps(plane: ControlPlane, tmp_path: Path) -> None:
+def test_an_upgrade_by_helm_leaves_the_failure_policy_that_the_bridge_set(plane: ControlPlane, tmp_path: Path) -> None:
     """Without its failurePolicy, admission would have a gap until the bridge has put it back."""
     name = "other-policy-bridge"
     place: list[str | Path] = ["--namespace", "other", "--kubeconfig", plane.kubeconfig]

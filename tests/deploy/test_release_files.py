@@ -49,7 +49,7 @@ def test_every_file_has_its_checksum(dist: Path) -> None:
     assert told == there
 
 
-def test_the_bills_of_materials_name_what_is_run(dist: Path) -> None:
+def test_the_bills_of_materials_name_all_executables(dist: Path) -> None:
     of_wheel: dict[str, Any] = {
         canonicalize_name(one["name"]): one for one in _json(dist / f"{STEM}.wheel.cdx.json")["components"]
     }
@@ -71,7 +71,7 @@ def test_a_bill_of_materials_that_is_not_cyclonedx_is_refused(dist: Path, tmp_pa
         write_document(tmp_path / "document", document)
 
 
-def test_the_wheel_runs_in_an_empty_environment_with_what_is_locked(dist: Path, tmp_path: Path) -> None:
+def test_the_wheel_runs_in_an_empty_environment_with_the_locked_packages(dist: Path, tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     pip: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]

@@ -57,7 +57,7 @@ def review(
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_what_describes_policies_is_judged_by_its_effects(review: Review, change: str) -> None:
+def test_a_change_of_a_policy_kind_or_crd_is_judged_by_its_effects(review: Review, change: str) -> None:
     operation, obj, old, denial = CHANGES[change]
     # On a loaded machine the time may be over first, which is a denial of another kind.
     response = eventually_blocking(

@@ -92,7 +92,7 @@ def test_edited_strategy_merges_otherwise(analyzed: Ask) -> None:
     assert specs(analyzed(strategy("min(values)"))) == [{"a": 7, "b": 5}, {"a": 1, "b": 2}]
 
 
-def test_edited_library_of_another_author_changes_what_a_strategy_merges(analyzed: Ask) -> None:
+def test_edited_library_of_another_author_changes_the_merge_of_a_strategy(analyzed: Ask) -> None:
     assert specs(analyzed(library("min")))[1] == {"a": 1, "b": 2}
 
 

@@ -45,7 +45,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.long
-def test_the_action_reports_what_a_pull_request_introduces(
+def test_the_action_reports_new_problems_of_a_pull_request(
     clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     runner = tmp_path / "runner"
@@ -70,7 +70,7 @@ def test_the_action_reports_what_a_pull_request_introduces(
 
 
 @pytest.mark.long
-def test_the_action_compares_what_a_command_prints_at_both_commits(
+def test_the_action_compares_the_output_of_a_command_at_both_commits(
     clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     runner = tmp_path / "runner"
@@ -166,7 +166,7 @@ def test_a_baseline_beside_the_manifests_is_no_manifest(bridge: Run, tmp_path: P
     assert "broken.json:1: document 1: apiVersion is missing" in bridge(*gate).stderr
 
 
-def test_policy_whose_selector_reaches_nothing_is_a_problem(bridge: Run, tmp_path: Path) -> None:
+def test_policy_with_a_selector_that_reaches_nothing_is_a_problem(bridge: Run, tmp_path: Path) -> None:
     kind = "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\n"
     policy = f"{kind}metadata: {{name: none, namespace: empty}}\nspec: {{}}"
     (tmp_path / "a.yaml").write_text(policy)
@@ -212,7 +212,7 @@ def test_link_in_place_of_a_folder_shows_nothing_outside_of_the_repository(
     assert "Merger" not in found.stdout + found.stderr
 
 
-def test_link_in_place_of_a_folder_is_compared_by_what_it_is(bridge: Run, clone: Path) -> None:
+def test_link_in_place_of_a_folder_is_compared_as_a_link(bridge: Run, clone: Path) -> None:
     (clone / "attic").mkdir()
     _git(clone, "mv", "deploy", "attic/deploy")
     (clone / "deploy").symlink_to("attic")

@@ -58,7 +58,7 @@ async def test_effective_policies_have_types(served: Served) -> None:
     assert internal.error is None
 
 
-async def test_an_explanation_has_the_steps_and_what_does_not_count(served: Served) -> None:
+async def test_an_explanation_has_the_steps_and_the_ignored_policies(served: Served) -> None:
     async with Client(served.opa) as client:
         (found,) = await client.explain(CHECKOUT, policy_kind=COLORS)
         timeouts = await client.explain(CATALOG, policy_kind=TIMEOUTS)
@@ -69,7 +69,7 @@ async def test_an_explanation_has_the_steps_and_what_does_not_count(served: Serv
     }
 
 
-async def test_a_what_if_answers_as_if_it_had_been_applied(served: Served) -> None:
+async def test_a_hypothetical_change_is_answered_as_if_it_was_applied(served: Served) -> None:
     async with Client(served.opa) as client:
         before = await client.effective(f"{CATALOG}#metrics", policy_kind=TIMEOUTS)
         after = await client.effective(
@@ -113,7 +113,7 @@ async def test_a_client_of_the_library_is_used_as_it_is(served: Served) -> None:
         assert await client.effective(CATALOG, policy_kind=TIMEOUTS)
 
 
-async def test_a_stream_gives_what_is_and_then_what_changes(served: Served) -> None:
+async def test_a_stream_gives_the_state_and_then_changes(served: Served) -> None:
     async with Client(bridge=served.bridge) as client, asyncio.timeout(PATIENCE):
         updates = client.stream("service/shop/catalog", policy_kind="timeoutpolicy")
         first = {(await anext(updates)).target for _ in range(3)}

@@ -45,7 +45,7 @@ COMMANDS = [command for page in PAGES for command in commands(page) if _is_run(c
 @pytest.mark.parametrize(
     "command", COMMANDS, ids=[f"{command.page.relative_to(ROOT)}: {command.line[:60]}" for command in COMMANDS]
 )
-def test_a_command_prints_what_the_page_shows(
+def test_a_command_prints_the_output_on_the_page(
     command: Command, shop_opa: str, bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     for name in ("examples", "deploy", "rego", "tests"):

@@ -65,7 +65,7 @@ async def test_the_effective_policy_of_the_matched_rule_decides(served: tuple[Op
         assert await _result(opa, request) == {"allowed": False, "http_status": 403, "body": body}
 
 
-async def test_what_no_rule_serves_does_not_pass(served: tuple[Opa, Path]) -> None:
+async def test_requests_that_no_rule_serves_do_not_pass(served: tuple[Opa, Path]) -> None:
     opa, _ = served
     result = await _result(opa, _request("/", "book-admins", host="other.example.com"))
     assert not result["allowed"]

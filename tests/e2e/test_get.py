@@ -70,7 +70,7 @@ def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None
     assert "AGE" in aged.splitlines()[0]
 
 
-def test_policy_kinds_say_who_describes_them(bridge: Run, shop: Run, tmp_path: Path) -> None:
+def test_policy_kinds_name_their_sources(bridge: Run, shop: Run, tmp_path: Path) -> None:
     of_the_shop = shop("get", "pk", "-o", "name").stdout.split()
     assert of_the_shop == ["example.com/ColorPolicy", "example.com/TimeoutPolicy"]
     listed = json.loads(shop("get", "pk", "--all", "-o", "json").stdout)
@@ -158,7 +158,7 @@ def test_policies_of_a_kind_are_listed_by_the_kinds_name(shop: Run) -> None:
         (["targets", "-n", "payments", "--kind", "timeoutpolicies"], ["v1", "Service", "payments", "ledger"]),
     ],
 )
-def test_items_have_the_fields_by_which_kubectl_names_objects(shop: Run, words: list[str], expected: list[str]) -> None:
+def test_items_have_the_fields_that_kubectl_uses_for_names(shop: Run, words: list[str], expected: list[str]) -> None:
     template = "custom-columns=V:.apiVersion,K:.kind,NS:.metadata.namespace,NAME:.metadata.name"
     answer = shop("get", *words, "-o", template)
     assert (answer.returncode, answer.stderr) == (0, "")

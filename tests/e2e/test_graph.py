@@ -20,14 +20,14 @@ def test_every_picture_in_the_docs_has_its_command() -> None:
 
 
 @pytest.mark.parametrize("picture", COMMANDS)
-def test_a_picture_in_the_docs_is_what_the_command_draws(bridge: Run, picture: str) -> None:
+def test_a_picture_in_the_docs_is_the_output_of_the_command(bridge: Run, picture: str) -> None:
     page, command = COMMANDS[picture]
     assert f"]({Path(picture).name})" in page.read_text() or f"/{Path(picture).name})" in page.read_text()
     words = [str(ROOT / word) if word.startswith("examples/") else word for word in shlex.split(command)]
     assert bridge(*words).stdout == (ROOT / picture).read_text()
 
 
-def test_kind_depth_and_root_select_what_is_drawn(shop: Run) -> None:
+def test_kind_depth_and_root_select_the_drawn_nodes(shop: Run) -> None:
     text = shop("graph", "gtw/public", "-n", "infra", "--kind", "cp", "--depth", "1").stdout
     assert "infra/public#https" in text
     assert "HTTPRoute" not in text

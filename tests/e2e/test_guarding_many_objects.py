@@ -114,7 +114,7 @@ data:
 
 
 @pytest.mark.parametrize(("policy", "allowed"), [("Fail", False), ("Ignore", True)])
-def test_what_is_not_judged_in_time_is_denied_unless_the_constraint_ignores_it(
+def test_an_unjudged_change_is_denied_unless_the_constraint_ignores_failures(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path, policy: str, *, allowed: bool
 ) -> None:
     objects = _objects(5, range(5), failurePolicy=policy)

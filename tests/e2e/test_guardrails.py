@@ -37,7 +37,7 @@ spec: {policy: bridge.guardrails.checkout, match: {kinds: [{apiGroups: [gateway.
 """
 
 
-def test_shipped_guardrails_judge_what_is_in_effect(bridge: Run) -> None:
+def test_shipped_guardrails_judge_effective_values(bridge: Run) -> None:
     done = bridge("violations", "--manifests", SHOP, "--manifests", GUARDRAILS, "-o", "json")
     assert done.returncode == 0  # nothing with the action deny
     rows = json.loads(done.stdout)
@@ -127,7 +127,7 @@ def test_a_change_that_brings_a_guardrail_is_judged_by_it(bridge: Run) -> None:
     }
 
 
-def test_a_test_whose_changes_bring_a_guardrail_is_judged_by_it(bridge: Run, tmp_path: Path) -> None:
+def test_a_test_with_a_guardrail_in_its_changes_is_judged_by_it(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(NEW)
     expected = {"HTTPRoute/infra/redirect": ["contrast"], "HTTPRoute/blog/feeds": []}
     case = {"name": "contrast", "changes": {"apply": ["new.yaml"]}, "violations": expected}
@@ -158,7 +158,7 @@ def test_an_error_in_rego_of_a_folder_names_its_object_as_commands_accept_it(bri
     assert "undefined function endwith" in done.stderr
 
 
-def test_a_test_whose_changes_bring_broken_rego_is_an_error(bridge: Run, tmp_path: Path) -> None:
+def test_a_test_with_broken_rego_in_its_changes_is_an_error(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(OWN.replace("endswith(", "endwith("))
     case = {"name": "broken", "changes": {"apply": ["own.yaml"]}, "violations": {"HTTPRoute/shop/cart": []}}
     head = {"apiVersion": "test.policybridge.io/v1alpha1", "kind": "Suite", "manifests": [str(SHOP)]}

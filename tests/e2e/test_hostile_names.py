@@ -117,7 +117,7 @@ def test_a_program_gets_the_names_as_they_are(bridge: Run, served: str) -> None:
     assert set(NAMES) <= {entry["policy"].removeprefix(f"{COLORS}/shop/") for entry in json.loads(answer.stdout)}
 
 
-def test_mistakes_in_hostile_files_are_reported_without_what_a_terminal_obeys(
+def test_mistakes_in_hostile_files_are_reported_without_control_characters(
     tmp_path: Path, bridge_path: Path, environment: dict[str, str]
 ) -> None:
     (tmp_path / "broken\x1b[31m.yaml").write_text('kind: "\\e[2J"\nmetadata: {name: "\\e[31mx/y"}\n---\n{[\n')

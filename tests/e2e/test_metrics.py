@@ -43,7 +43,7 @@ def _samples(page: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def test_metrics_are_those_of_the_reference_and_follow_what_happens(control_plane: ControlPlane, at_work: str) -> None:
+def test_metrics_are_those_of_the_reference_and_follow_events(control_plane: ControlPlane, at_work: str) -> None:
     name = fresh_name("metered")
     before = _samples(fetch(f"{at_work}/metrics")[1])
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

@@ -80,7 +80,7 @@ def test_answers_of_the_bridge_are_as_described(served_shop: Serving, path: str,
     _check(_answer_of(DOCUMENT["paths"][path]["get"], status), answer)
 
 
-def test_what_a_change_does_is_as_described(served_shop: Serving) -> None:
+def test_a_change_has_the_described_effect(served_shop: Serving) -> None:
     policy = (SHOP / "60-brand.yaml").read_bytes().replace(b"brand", b"other")
     status, answer = _ask(f"{served_shop.url}/api/changes?delete=colorpolicy/infra/brand", policy)
     assert status == 200

@@ -110,7 +110,7 @@ def test_plugin_of_kubectl_shows_its_own_name(bridge_path: Path, environment: di
     assert said.startswith("Usage: kubectl bridge effective ")
 
 
-def test_opa_config_is_what_an_opa_takes(bridge: Run) -> None:
+def test_an_opa_accepts_the_printed_configuration(bridge: Run) -> None:
     said = bridge("opa-config", "--bridge-url", "http://bridge:1234").stdout
     trust = shared_trust()
     assert yaml.safe_load(said) == opa_config("http://bridge:1234", trust)
@@ -137,9 +137,7 @@ def test_a_token_is_another_one_each_time_and_good_for_the_page(bridge: Run) -> 
     assert checked_web_token(first) == first.strip()
 
 
-def test_fleet_status_says_what_is_wrong_with_a_token_or_an_address(
-    bridge: Run, opa_path: Path, tmp_path: Path
-) -> None:
+def test_fleet_status_names_the_error_of_a_token_or_an_address(bridge: Run, opa_path: Path, tmp_path: Path) -> None:
     asked = ("fleet", "status", "--publish-credentials", tmp_path)
     for token, problem in ((None, "No such file"), ("a\nb", "at least 16 characters"), ("a b" * 9, "without spaces")):
         if token:
@@ -177,7 +175,7 @@ def test_doctor_is_content_where_opa_is_there(bridge: Run, opa_path: Path) -> No
     assert {"python", "disk", "opa", "api server"} <= checks.keys()
 
 
-def test_doctor_lists_what_is_missing_and_the_fix(bridge: Run, environment: dict[str, str], tmp_path: Path) -> None:
+def test_doctor_lists_missing_parts_and_the_fix(bridge: Run, environment: dict[str, str], tmp_path: Path) -> None:
     empty = {"PATH": str(tmp_path), "BRIDGE_CACHE": str(tmp_path / "cache"), "HOME": str(tmp_path)}
     answer = bridge("doctor", more=empty)
     assert answer.returncode == 1
@@ -221,7 +219,7 @@ def test_doctor_knows_a_cluster_with_gateway_api(bridge: Run, control_plane: Con
     assert check["found"].endswith("with Gateway API")
 
 
-def test_doctor_lists_what_a_cluster_forbids_to_read(bridge: Run, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_doctor_lists_unreadable_types_of_a_cluster(bridge: Run, control_plane: ControlPlane, tmp_path: Path) -> None:
     limited = control_plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
     answer = bridge("doctor", "--kubeconfig", limited, "-o", "json")
     (check,) = (check for check in json.loads(answer.stdout) if check["name"] == "api server")

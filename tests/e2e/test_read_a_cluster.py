@@ -266,7 +266,7 @@ def _in_namespace(kubeconfig: Path, namespace: str) -> Path:
     return file
 
 
-def test_a_user_with_a_role_in_one_namespace_reads_that_and_learns_what_is_missing(
+def test_a_user_with_a_role_in_one_namespace_reads_it_and_learns_the_missing_rights(
     bridge: Run, control_plane: ControlPlane, kubectl_apply: Apply, tmp_path: Path
 ) -> None:
     kubectl_apply(f"{OBJECTS}---\n{USER.replace('developer', 'tenant')}---\n{ROLE}")

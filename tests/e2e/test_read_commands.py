@@ -171,7 +171,7 @@ def test_reading_manifests_imports_neither_kubernetes_nor_a_server(
     assert answer.returncode == 0, answer.stderr
 
 
-def test_the_tree_of_a_listener_shows_what_its_routes_lead_to(shop: Run) -> None:
+def test_the_tree_of_a_listener_shows_the_backends_of_its_routes(shop: Run) -> None:
     answer = shop("tree", "gtw/internal#http", "--kind", "timeoutpolicies")
     assert (answer.returncode, answer.stderr) == (0, "")
     assert _lines(answer.stdout)[1:4] == [
@@ -183,7 +183,7 @@ def test_the_tree_of_a_listener_shows_what_its_routes_lead_to(shop: Run) -> None
     assert document["roots"] == ["gateway.networking.k8s.io/Gateway/infra/internal#http"]
 
 
-def test_the_tree_of_a_namespace_starts_at_what_is_in_it(shop: Run) -> None:
+def test_the_tree_of_a_namespace_starts_at_its_objects(shop: Run) -> None:
     answer = shop("tree", "-n", "blog")
     starts = [line.split()[0] for line in _lines(answer.stdout)[1:] if not line.startswith((" ", "│", "├", "└"))]
     assert starts == ["HTTPRoute/blog/feeds", "HTTPRoute/blog/posts"]
@@ -231,7 +231,7 @@ def test_address_of_the_bridge_is_not_taken_for_an_opa(bridge: Run, served_shop:
     assert answer.stderr.startswith(f"error: {served_shop.url} is not an OPA (HTTP 405): if this is a bridge's own")
 
 
-def test_labels_and_namespaces_select_what_is_shown(shop: Run) -> None:
+def test_labels_and_namespaces_select_the_shown_objects(shop: Run) -> None:
     status = shop("status", "-n", "payments", "-o", "name")
     assert status.stdout.splitlines() == ["timeoutpolicy.example.com/ledger"]
     for command in (("effective",), ("status",), ("problems",), ("violations",)):

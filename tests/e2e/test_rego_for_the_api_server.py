@@ -55,7 +55,7 @@ def review(**request: object) -> bytes:
 
 
 @pytest.mark.parametrize("protected", ["true", "false"])
-def test_package_system_answers_what_the_api_server_sends(
+def test_package_system_answers_requests_of_the_api_server(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path, protected: str
 ) -> None:
     folder = tmp_path / "manifests"

@@ -196,7 +196,7 @@ def test_a_bridge_with_all_rights_lacks_nothing(worked: Installed, bridge: Run) 
     )
 
 
-def test_a_right_that_is_missing_is_reported_with_what_it_is_for(worked: Installed, bridge: Run) -> None:
+def test_a_missing_right_is_reported_with_its_purpose(worked: Installed, bridge: Run) -> None:
     path = f"{RBAC}/namespaces/{NAMESPACE}/roles/policy-bridge"
     role = worked.plane.api.get(path)
     worked.plane.api.request(

@@ -49,7 +49,7 @@ def with_policykinds(control_plane: ControlPlane) -> ControlPlane:
     return control_plane
 
 
-def test_the_example_is_what_an_api_server_takes(with_policykinds: ControlPlane) -> None:
+def test_an_api_server_accepts_the_example(with_policykinds: ControlPlane) -> None:
     """Every object of examples/shop is applied in the order of its files, which refuses unknown fields."""
     for obj in _objects(*sorted((ROOT / "examples" / "shop").glob("*.yaml"))):
         _apply(with_policykinds, obj)

@@ -368,7 +368,7 @@ def test_requests_from_a_namespace_that_does_not_exist_are_an_error(bridge: Run,
     assert answer.stdout.count("namespace wbe has no objects; did you mean web?") == 2, answer.stdout
 
 
-def test_a_draft_of_every_kind_of_policy_passes_and_names_what_it_leaves_out(bridge: Run, tmp_path: Path) -> None:
+def test_a_draft_of_every_kind_of_policy_passes_and_names_the_omitted_fields(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "fork.yaml").write_text(FORK)
     drafted = bridge("init", "tests", tmp_path)
     assert "left out: HTTPRoute/shop/tea#brew via Gateway/shop/east#web: kuadrant.io/RateLimitPolicy" in drafted.stderr

@@ -123,7 +123,7 @@ def test_every_policy_is_explained_at_its_target(ask: Callable[..., tuple[Any, A
     assert {policy for policy in _policies() if f'"{policy}"' not in explained} == set()
 
 
-def test_every_policy_has_a_status_with_what_its_vendor_reports(ask: Callable[..., tuple[Any, Any]]) -> None:
+def test_every_policy_has_a_status_with_the_conditions_of_its_vendor(ask: Callable[..., tuple[Any, Any]]) -> None:
     found: dict[str, Any] = {}
     for namespace in ("infra", "shop", "payments"):
         on_cluster, _ = ask("status", "-n", namespace)

@@ -44,7 +44,7 @@ SOURCES = "--manifests PATH, --opa URL (or set BRIDGE_OPA_URL), or --kubeconfig 
         ("analyze --prune --delete colorpolicy/infra/brand", "--prune needs -f FILE and --manifests PATH"),
     ],
 )
-def test_what_does_not_exist_is_one_line_with_near_matches(shop: Run, command: str, said: str) -> None:
+def test_a_missing_object_is_one_line_with_near_matches(shop: Run, command: str, said: str) -> None:
     _is_error(shop, command, said)
 
 

@@ -251,7 +251,7 @@ def test_edge_with_a_part_of_another_gateway_never_answers_differently_about_it(
             assert query(edge, "effective", targets)["error"]["code"] == "NotInView"
 
 
-def test_edges_with_answers_look_up_what_the_hub_computes(fleet: Fleet, bridge: Run) -> None:
+def test_edges_with_answers_look_up_the_results_of_the_hub(fleet: Fleet, bridge: Run) -> None:
     fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
     edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))
     revision = eventually_blocking(functools.partial(about, edge))["revision"]
@@ -334,7 +334,7 @@ def _check_state(archive: bytes) -> int:
     return int(text.rpartition(" ")[2])
 
 
-def test_policy_on_which_a_strategy_fails_is_an_error_at_its_targets_and_holds_no_view(fleet: Fleet) -> None:
+def test_policy_that_makes_a_strategy_fail_is_an_error_at_its_targets_and_holds_no_view(fleet: Fleet) -> None:
     (fleet.folder / "manifests" / "99.yaml").write_text(FAILING)
     fleet.start_hub("Gateway/infra/internal=effective")
     edge, _ = fleet.start_edge("edge", fleet.config("infra.internal.effective"))
@@ -390,7 +390,7 @@ def test_edge_outlives_the_hub_and_follows_the_next_one(fleet: Fleet) -> None:
     assert "light" in json.dumps(query(edge, "effective", {"targets": [STOREFRONT]}))
 
 
-def test_edge_refuses_what_is_not_signed_for_it_or_too_large_and_fleet_status_shows_it(
+def test_edge_refuses_bundles_not_signed_for_it_or_too_large_and_fleet_status_shows_it(
     fleet: Fleet, bridge: Run
 ) -> None:
     fleet.start_hub("all", "Gateway/infra/public")

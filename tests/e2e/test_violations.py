@@ -28,9 +28,7 @@ def test_a_constraint_that_is_invalid_is_reported_where_it_stands(bridge: Run, t
     assert f"error: {file}:1: {message}" in done.stderr
 
 
-def test_a_policy_that_is_missing_is_reported_and_what_it_would_judge_is_a_violation(
-    bridge: Run, tmp_path: Path
-) -> None:
+def test_a_missing_policy_is_reported_and_its_objects_are_violations(bridge: Run, tmp_path: Path) -> None:
     files = [file for file in sorted(EXAMPLE.glob("*.yaml")) if not file.name.startswith("10-")]
     options = [option for file in files for option in ("--manifests", file)]
     done = bridge("violations", *options, "-n", "search")

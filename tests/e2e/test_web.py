@@ -261,7 +261,7 @@ def _named(subject: str, problem: dict[str, str]) -> tuple[str, ...]:
     return subject, problem["reason"], problem["message"], problem.get("enforcementAction", "deny")
 
 
-async def test_a_change_is_reported_as_what_differs_and_a_break_misses_nothing(served: Served) -> None:
+async def test_a_change_is_reported_as_its_differences_and_a_break_misses_nothing(served: Served) -> None:
     async with events(f"{served.url}/api/stream") as stream:
         assert (await stream.next("topology"))["reload"]
         await stream.until("state", lambda state: state["ready"] and state["whole"])

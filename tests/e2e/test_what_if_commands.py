@@ -70,12 +70,12 @@ def test_analyze_lists_new_and_fixed_problems(shop: Run, tmp_path: Path) -> None
     assert rss["after"]["origins"]["/theme"] == f"{COLORS}/infra/accessibility"
 
 
-def test_problems_of_what_the_change_does_not_concern_are_not_reported(shop: Run, tmp_path: Path) -> None:
+def test_problems_outside_of_the_change_are_not_reported(shop: Run, tmp_path: Path) -> None:
     found = analyzed(shop, "-f", written(tmp_path / "new.yaml", TYPO))
     assert found["problems"] == {"introduced": found["problems"]["introduced"], "fixed": [], "unchanged": []}
 
 
-def test_what_the_cluster_says_of_an_object_stays(bridge: Run, tmp_path: Path) -> None:
+def test_values_that_the_cluster_sets_stay(bridge: Run, tmp_path: Path) -> None:
     """An older policy stays the older one when it is applied again without a time."""
     base = written(
         tmp_path / "base.yaml",
@@ -100,7 +100,7 @@ def test_a_folder_compared_with_itself_differs_in_nothing(bridge: Run) -> None:
     assert (objects["created"], objects["changed"], objects["deleted"], found["effective"]) == ([], [], [], [])
 
 
-def test_what_a_folder_lacks_is_deleted_with_prune(bridge: Run, tmp_path: Path) -> None:
+def test_objects_that_a_folder_lacks_are_deleted_with_prune(bridge: Run, tmp_path: Path) -> None:
     kept = [path for path in sorted(SHOP.glob("*.yaml")) if path.name != "61-accessibility.yaml"]
     found = json.loads(
         bridge(
@@ -208,7 +208,7 @@ def mesh_answer(mesh: Run, *arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("source", [None, CONSUMER])
-def test_analysis_of_a_consumer_route_shows_what_its_namespace_gets_instead(mesh: Run, source: str | None) -> None:
+def test_analysis_of_a_consumer_route_shows_the_new_values_of_its_namespace(mesh: Run, source: str | None) -> None:
     more = ("--source-namespace", source) if source else ()
     found = mesh_answer(mesh, "analyze", "--delete", f"httproute/{CONSUMER}/mine", *more)["effective"]
     assert [(one["target"], bool(one["before"]), bool(one["after"]), one.get("sourceNamespace")) for one in found] == [
@@ -356,7 +356,7 @@ def test_removed_fields_without_a_constraint_have_a_hint_at_guardrails(bridge: R
     assert not hint.search(guarded.stdout)
 
 
-def test_compare_shows_what_differs_between_two_folders(bridge: Run, tmp_path: Path) -> None:
+def test_compare_shows_the_differences_of_two_folders(bridge: Run, tmp_path: Path) -> None:
     folder = copytree(SHOP, tmp_path / "production")
     (folder / "61-accessibility.yaml").unlink()
     (folder / "67-no-such-target.yaml").unlink()

@@ -88,7 +88,7 @@ async def webhook(opa_path: Path, tmp_path: Path) -> AsyncIterator[Served]:
         yield served
 
 
-async def test_objects_on_which_modules_fail_change_no_decision_on_other_objects(webhook: Served) -> None:
+async def test_objects_that_make_modules_fail_change_no_decision_on_others(webhook: Served) -> None:
     async def reviewed(obj: Object) -> tuple[bool, list[str]]:
         response = await webhook.review(review_of_object(obj))
         return response["allowed"], response.get("warnings", [])
@@ -104,7 +104,7 @@ async def test_objects_on_which_modules_fail_change_no_decision_on_other_objects
     assert (await reviewed(color("all", "Gateway", "public", metadata=LARGE)))[0] is False
 
 
-async def test_update_that_repairs_a_policy_on_which_a_strategy_fails_is_admitted(webhook: Served) -> None:
+async def test_update_that_repairs_a_policy_for_a_failing_strategy_is_admitted(webhook: Served) -> None:
     review = json.loads(review_of_object(color("bad-1", "HTTPRoute", "bad")))
     review["request"].update(operation="UPDATE", oldObject=BROKEN)
     assert (await webhook.review(json.dumps(review).encode()))["allowed"]

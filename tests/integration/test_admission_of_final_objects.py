@@ -173,7 +173,7 @@ async def test_metadata_of_an_object_that_is_being_deleted_is_denied_and_its_fin
     assert await refusal(work, "pods/leaving", {"metadata": {"finalizers": None}}, "PATCH") == ""
 
 
-async def test_what_a_later_mutator_makes_of_an_object_is_judged_by_the_validating_webhook(work: AtWork) -> None:
+async def test_an_object_changed_by_a_later_mutator_is_judged_by_the_validating_webhook(work: AtWork) -> None:
     """The mutator changes the object once more after ours was invoked again (`reinvocationPolicy`)."""
     async with later_mutator(work) as invoked:
         async with asyncio.timeout(300):

@@ -141,7 +141,7 @@ async def test_a_status_follows_objects_and_the_constraint(place: Place) -> None
         await asyncio.wait_for(audit.settled(), 20)
 
 
-async def test_labels_of_a_namespace_decide_for_what_is_in_it(place: Place) -> None:
+async def test_labels_of_a_namespace_decide_for_its_objects(place: Place) -> None:
     await place.service("cart", 2)
     large = {"match": {"namespaceSelector": {"matchLabels": {"size": "large"}}}, "parameters": {"limit": 2}}
     await place.constrain(parameterSelection=[large])

@@ -14,7 +14,7 @@ from tests.warm_opa import WarmOpa
 from tests.working import working
 
 
-async def test_a_type_whose_objects_cannot_be_converted_delays_no_other_type(
+async def test_a_type_with_inconvertible_objects_delays_no_other_type(
     control_plane: ControlPlane, opa_path: Path, unused_tcp_port: int
 ) -> None:
     """Its stored version is not the preferred one, and the conversion webhook is unavailable."""

@@ -191,7 +191,7 @@ async def test_namespaces_are_read_each_on_its_own_with_rights_in_these_alone(
     assert {change.namespace for change in changes if isinstance(change, Listed)} == {"", first, second}
 
 
-async def test_a_tap_learns_which_types_may_not_be_read_and_where_one_may(
+async def test_a_tap_learns_unreadable_types_and_the_namespaces_of_others(
     control_plane: ControlPlane, limited: KubeClient
 ) -> None:
     own, other = [await make_namespace(control_plane.api) for _ in range(2)]
@@ -221,7 +221,7 @@ async def test_a_tap_learns_which_types_may_not_be_read_and_where_one_may(
     assert [change for change in routes if isinstance(change, Trouble)] == of_type(every, HTTP_ROUTE)
 
 
-async def test_selectors_leave_out_what_they_do_not_select(
+async def test_selectors_leave_out_other_objects(
     control_plane: ControlPlane, client: KubeClient, namespace: str
 ) -> None:
     for name in ("one", "two", "three"):
@@ -269,7 +269,7 @@ async def test_a_type_that_is_no_longer_wanted_is_removed(
     assert "unseen" in names(again)
 
 
-async def test_relisting_leaves_out_what_waits_and_tells_everything_again(
+async def test_relisting_leaves_out_waiting_changes_and_tells_everything_again(
     control_plane: ControlPlane, client: KubeClient, group: str, namespace: str
 ) -> None:
     thing = f"{group}/Thing"

@@ -71,7 +71,7 @@ async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench, 
     assert await _messages(bench) == ["2 ports"]
 
 
-async def test_an_object_on_which_a_policy_fails_is_a_violation_alone(bench: Bench) -> None:
+async def test_only_the_object_at_fault_is_a_violation_if_a_policy_fails(bench: Bench) -> None:
     """The policy stays active: an object must not be able to disable it for others."""
     for obj in (*_changes()["upsert"], *_changes(name="conflict")["upsert"]):
         key = key_of(obj)

@@ -231,7 +231,7 @@ async def test_holder_gets_the_place_back_that_another_one_had_for_a_moment(
 
 
 @BOTH
-async def test_of_two_bridges_whose_clocks_differ_one_writes_and_the_other_one_reports_it(
+async def test_one_of_two_bridges_with_different_clocks_writes_and_the_other_reports_it(
     server: StorageServer,
 ) -> None:
     async with at_work(open_one(server.url("views"))) as first:
@@ -424,7 +424,7 @@ async def test_expired_token_is_replaced(
 
 
 @pytest.mark.parametrize("named", ["upload", "redirect", "token server"])
-async def test_password_is_for_the_registry_and_not_for_servers_to_which_it_leads(
+async def test_password_is_for_the_registry_and_not_for_servers_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
 ) -> None:
     """The storage of others asks for a password as a registry does, and names its own server of tokens."""

@@ -49,7 +49,7 @@ async def path(control_plane: ControlPlane, namespace: str) -> str:
     return f"/api/v1/namespaces/{namespace}/configmaps/a"
 
 
-async def test_who_may_not_write_still_reads_and_sends_no_write(proxied: KubeClient, proxy: Proxy) -> None:
+async def test_a_user_without_write_rights_still_reads_and_sends_no_write(proxied: KubeClient, proxy: Proxy) -> None:
     fenced = FencedClient(proxied, Until(0.0))
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         with pytest.raises(Fenced, match="not sent: this bridge does not hold the Lease"):

@@ -72,7 +72,7 @@ async def test_links_of_many_objects_come_from_several_queries(linking: Linking)
     assert found.keys() == routes.keys()
 
 
-async def test_a_batch_that_was_queried_ahead_gives_what_it_gives_later(linking: Linking) -> None:
+async def test_a_batch_queried_ahead_gives_the_same_as_later(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     now = await linking.query(routes)
     assert await linking.ahead(routes)
@@ -83,13 +83,13 @@ async def test_less_than_a_batch_is_not_queried_ahead(linking: Linking) -> None:
     assert not await linking.ahead(_by_key(_route(1)))
 
 
-async def test_what_was_queried_ahead_is_not_queried_again(linking: Linking) -> None:
+async def test_answers_queried_ahead_are_not_queried_again(linking: Linking) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     assert await linking.ahead(routes)
     assert not await linking.ahead(routes)
 
 
-async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_again(opa_url: str) -> None:
+async def test_a_running_query_is_waited_for_and_not_repeated(opa_url: str) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     requests = Requests()
     async with Opa(opa_url, requests=requests) as opa:
@@ -101,7 +101,7 @@ async def test_what_is_queried_ahead_right_now_is_waited_for_and_not_queried_aga
     assert requests.seconds["links"].count == 2
 
 
-async def test_what_could_not_be_answered_ahead_is_queried_again(opa_path: Path) -> None:
+async def test_queries_that_failed_ahead_are_repeated(opa_path: Path) -> None:
     routes = _by_key(*(_route(number) for number in range(BATCH)))
     async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed:
         port = int(managed.url.rpartition(":")[2])

@@ -133,7 +133,7 @@ async def until_written(writer: Writer, monkeypatch: pytest.MonkeyPatch, begin: 
 
 
 @pytest.mark.usefixtures("small")
-async def test_what_waits_is_not_looked_through_for_each_change(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_changes_are_not_scanned_for_each_change(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
     ahead = Linking.ahead
 

@@ -319,7 +319,7 @@ async def test_a_type_that_is_not_served_is_not_found(client: KubeClient) -> Non
         pytest.param("no-such-token", "renew them", id="wrong token"),
     ],
 )
-async def test_a_refusal_is_reported_once_with_what_would_fix_it(
+async def test_a_refusal_is_reported_once_with_a_fix(
     control_plane: ControlPlane, tmp_path: Path, token: str, said: str
 ) -> None:
     kubeconfig = control_plane.write_kubeconfig(tmp_path / "kubeconfig", token)

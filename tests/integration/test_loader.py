@@ -177,7 +177,7 @@ async def test_a_rejected_module_is_loaded_when_its_dependency_arrives(bench: Be
     assert await bench.opa.get("team/a/x") == 8
 
 
-async def test_who_breaks_others_stays_behind_and_they_do_not(bench: Bench) -> None:
+async def test_an_author_that_breaks_others_stays_behind_alone(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
     bench.put("c", "package team.c\n\nx := 1\n")
@@ -202,7 +202,7 @@ async def test_conflict_of_two_modules_is_reported_at_the_line_of_the_younger_on
     assert "core/ConfigMap/policies/b" not in message
 
 
-async def test_what_loses_what_it_needs_is_out_and_comes_back(bench: Bench) -> None:
+async def test_modules_that_lose_a_dependency_are_out_and_come_back(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := data.team.b.twice(4)\n")
     bench.put("b", "package team.b\n\ntwice(n) := 2 * n\n")
     await bench.until_active("a", "b")
@@ -327,7 +327,7 @@ async def test_tests_see_nothing_of_the_bridges_environment(opa_path: Path, monk
         await bench.until_active("a")
 
 
-async def test_what_opa_alone_sees_is_withdrawn(bench: Bench) -> None:
+async def test_modules_that_only_opa_refuses_are_withdrawn(bench: Bench) -> None:
     bench.put("a", "package team.a\n\nx := 1\n")
     await bench.until_active("a")
     # opa check does not compare rules with documents
@@ -360,7 +360,7 @@ async def test_a_module_that_fails_in_evaluation_goes_back(bench: Bench) -> None
     assert bench.verdicts["a"].active == "1"
 
 
-async def test_module_that_fails_only_on_what_a_user_wrote_stays(bench: Bench) -> None:
+async def test_module_that_fails_only_on_a_users_object_stays(bench: Bench) -> None:
     bench.put("a", "package bridge.strategies.a\n\nresult := 1 if input.a\n\nresult := 2 if input.b\n")
     await bench.until_active("a")
     with pytest.raises(OpaRejected) as failed:
@@ -375,7 +375,7 @@ async def test_module_that_fails_only_on_what_a_user_wrote_stays(bench: Bench) -
 CHOICE = "package team\n\nx := value if some value in values\n\nvalues contains 1\n"
 
 
-async def test_younger_author_whose_member_contradicts_a_rule_goes(bench: Bench) -> None:
+async def test_younger_author_with_a_contradicting_member_goes(bench: Bench) -> None:
     bench.put("a", CHOICE)
     bench.put("c", "package bridge.strategies.c\n\nresult := data.team.x if input.policyKind\n")
     await bench.until_active("a", "c")
@@ -456,7 +456,7 @@ async def test_authors_repeat_a_constant_with_the_same_value(bench: Bench) -> No
         bench.loader.remove(author("third"))
 
 
-async def test_rules_fail_whose_author_shared_a_name_that_an_older_one_changes(opa_path: Path) -> None:
+async def test_rules_that_share_a_changed_name_with_an_older_author_fail(opa_path: Path) -> None:
     young = 'package team\n\noperations := {"CREATE", "UPDATE"}\n\ndeny contains 2 if operations[input.a]\n'
     changed = 'package team\n\noperations := {"CREATE"}\n\nallow if input.a\n'
     async with loading(opa_path) as bench:

@@ -283,7 +283,7 @@ async def test_object_that_was_left_out_returns_with_another_version_of_the_modu
 
 
 @pytest.mark.long
-async def test_object_on_which_an_extension_is_slow_is_left_out_and_stops_no_other(opa_path: Path) -> None:
+async def test_object_that_makes_an_extension_slow_is_left_out_and_stops_no_other(opa_path: Path) -> None:
     source = ScriptedSource([service("s", "infra"), odd("first")])
     async with loading(opa_path, whole=True) as bench:
         bench.put("below", SLOW_ON_ONE)

@@ -204,7 +204,7 @@ async def test_a_deployment_moves_when_a_cluster_the_policy_or_its_own_annotatio
 
 
 @pytest.mark.long
-async def test_what_is_settled_is_written_once_and_stays_silent(place: Place) -> None:
+async def test_a_settled_status_is_written_once_and_stays_silent(place: Place) -> None:
     for number in range(5):
         await place.deploy(f"app{number}", eu_jurisdiction_required="true")
     async with at_work(place) as bridge:
@@ -374,7 +374,7 @@ async def test_a_policy_that_flips_is_stopped_and_continues_when_it_or_the_objec
 
 
 @pytest.mark.long
-async def test_the_budget_bounds_what_is_written(place: Place) -> None:
+async def test_the_budget_bounds_writes(place: Place) -> None:
     for number in range(12):
         await place.deploy(f"app{number}", eu_jurisdiction_required="true")
     async with at_work(place, budget=Budget(4, 1)) as bridge:

@@ -47,7 +47,7 @@ async def opa(opa_path: Any) -> AsyncIterator[Opa]:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(("fields", "message"), ROWS)
-async def test_a_wrong_field_is_reported_with_what_to_write(opa: Opa, fields: Any, message: str) -> None:
+async def test_a_wrong_field_is_reported_with_the_right_spelling(opa: Opa, fields: Any, message: str) -> None:
     spec = fields if fields is None else {**LEAST, **fields}
     kind = resource("policybridge.io/v1alpha1", "PolicyKind", "rates", spec=spec)
     key = "policybridge.io/PolicyKind/-/rates"

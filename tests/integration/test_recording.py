@@ -59,7 +59,7 @@ async def test_kubectl_describe_shows_it_of_a_cluster_scoped_object(
     assert message in shown
 
 
-async def test_what_is_reported_again_is_one_event_with_a_count(
+async def test_a_repeated_report_is_one_event_with_a_count(
     client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "HEARTBEAT", 0.2)
@@ -119,7 +119,7 @@ async def test_a_deleted_event_is_written_again(client: KubeClient, config_map: 
         pytest.param("line\nline \ud800", "line\nline ?", id="no text that can be sent"),
     ],
 )
-async def test_a_message_is_cut_to_what_the_api_server_takes(
+async def test_a_message_is_cut_to_the_limit_of_the_api_server(
     client: KubeClient, config_map: dict[str, Any], message: str, kept: str
 ) -> None:
     async with running(client) as recorder:
@@ -199,7 +199,7 @@ async def test_it_is_written_when_the_api_server_is_back(
         await until(client, namespace, lambda found: len(found) == 1)
 
 
-async def test_what_is_reported_without_end_is_bounded(
+async def test_endless_reports_are_bounded(
     client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "BURST", 5)
@@ -214,7 +214,7 @@ async def test_what_is_reported_without_end_is_bounded(
     assert [line["event"] for line in logs if "dropped" in line["event"]] == ["Events dropped, rate limit exceeded"]
 
 
-async def test_what_makes_room_while_it_waits_for_its_turn_is_left_out(
+async def test_an_event_that_makes_room_while_it_waits_is_left_out(
     client: KubeClient, config_map: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "BURST", 1)

@@ -328,7 +328,7 @@ async def test_an_opa_that_restarts_during_an_initial_sync_is_not_synced(opa_pat
             assert await opa.get("objects/core/Service/shop/cart") is not None
 
 
-async def test_object_whose_links_cannot_be_computed_is_left_out_and_the_others_are_written(
+async def test_object_without_computable_links_is_left_out_and_the_others_are_written(
     opa_path: Path,
 ) -> None:
     poison = """package bridge.v1
@@ -357,7 +357,7 @@ stamps := {}
         assert set(linked["core/Service/shop/somebody"]) == keys(*(service(name) for name in "abcd"))
 
 
-async def test_what_came_before_a_listing_that_was_requested_again_is_left_out(opa_path: Path) -> None:
+async def test_changes_before_a_repeated_listing_are_left_out(opa_path: Path) -> None:
     async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
         await bridge.filled()
         bridge.replicator._start_over()

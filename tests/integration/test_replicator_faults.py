@@ -139,7 +139,7 @@ async def test_while_an_opa_that_was_restarted_takes_its_modules_the_source_tell
             assert one.source.relisted == 1
 
 
-async def test_what_another_client_has_removed_from_opa_is_noticed_when_it_is_to_be_removed(opa: WarmOpa) -> None:
+async def test_data_removed_by_another_client_is_noticed_when_it_is_to_be_removed(opa: WarmOpa) -> None:
     async with bridge(opa.url, [service("a"), service("b")]) as one, Opa(opa.url) as direct:
         await one.filled()
         await direct.patch([{"op": "remove", "path": "/objects/core/Service/shop/a"}])
@@ -313,7 +313,7 @@ async def test_the_source_waits_while_many_bytes_wait_for_opa(
         assert await keys_held(faulty.url) == keys(*large)
 
 
-async def test_a_bridge_that_was_killed_continues_with_what_opa_holds(faulty: FaultyOpa) -> None:
+async def test_a_killed_bridge_continues_with_the_data_of_opa(faulty: FaultyOpa) -> None:
     objects = [service("a"), service("b"), route("one", "a"), route("two", "a")]
     async with bridge(faulty.url, objects, owner="me:1", content="cluster rego") as first:
         await first.filled()
@@ -374,7 +374,7 @@ async def test_policies_that_share_a_target_are_reused_and_audited(
         assert not any(notice.refilling for notice in again.notices.seen)
 
 
-async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(faulty: FaultyOpa) -> None:
+async def test_data_by_other_rego_or_from_another_cluster_is_replaced(faulty: FaultyOpa) -> None:
     async with bridge(faulty.url, [service("a")], owner="me:1", content="cluster rego") as first:
         await first.filled()
     faulty.patches.clear()
@@ -397,7 +397,7 @@ async def test_what_was_made_by_other_rego_or_from_another_cluster_is_replaced(f
         pytest.param([{"op": "add", "path": "/index/parents", "value": {}}], id="the index is empty"),
     ],
 )
-async def test_an_audit_finds_and_fixes_what_another_client_has_changed_in_opa(
+async def test_an_audit_finds_and_fixes_changes_of_another_client_in_opa(
     faulty: FaultyOpa, monkeypatch: pytest.MonkeyPatch, change: list[dict[str, Any]]
 ) -> None:
     """Objects in their places, and an index from a full sync."""

@@ -112,7 +112,7 @@ async def test_nothing_is_written_without_a_change(control_plane: ControlPlane, 
         assert second.reporter.writes == 0
 
 
-async def test_only_the_holder_writes_and_who_follows_him_writes_what_is_left(
+async def test_only_the_holder_writes_and_its_successor_writes_the_rest(
     control_plane: ControlPlane, namespace: str
 ) -> None:
     key = await put(control_plane, namespace, "one", "package a")
@@ -132,7 +132,7 @@ async def notes(plane: ControlPlane, namespace: str, reason: str) -> list[str]:
     return [one["note"] for one in found["items"] if one["reason"] == reason]
 
 
-async def test_status_names_the_replicas_whose_opa_refuses_what_the_holder_accepts(
+async def test_status_names_the_replicas_with_an_opa_that_refuses_accepted_modules(
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicas, "READ", 0.2)
@@ -151,7 +151,7 @@ async def test_status_names_the_replicas_whose_opa_refuses_what_the_holder_accep
         assert note == f"The OPA of the bridge {socket.gethostname()} has this version"
 
 
-async def test_replica_repeats_what_its_opa_refuses_and_one_that_is_gone_is_forgotten(
+async def test_replica_repeats_refusals_of_its_opa_and_a_gone_replica_is_forgotten(
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("READ", 0.2), ("REPEAT", 0.5), ("FORGOTTEN", 5.0)):
@@ -208,7 +208,7 @@ async def test_invented_events_of_replicas_are_bounded_and_end(
     assert json.loads(found) == {"status": "ok", "refusedBy": [f"now{number:02}" for number in range(10)]}
 
 
-async def test_what_another_client_takes_off_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
+async def test_data_removed_by_another_client_is_written_again(control_plane: ControlPlane, namespace: str) -> None:
     async with desk(control_plane.kubeconfig, namespace) as one:
         key = await put(control_plane, namespace, "one", "package a")
         await eventually(lambda: key in one.judge.handed)

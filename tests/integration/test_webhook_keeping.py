@@ -34,7 +34,7 @@ async def test_rights_that_are_missing_are_named_once(limited: KubeClient) -> No
 
 
 @pytest.mark.parametrize("which", KINDS, ids=[which.plural for which in KINDS])
-async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_theirs(
+async def test_changes_of_others_in_a_configuration_are_fixed_and_the_rest_is_theirs(
     client: KubeClient, monkeypatch: pytest.MonkeyPatch, which: Kind
 ) -> None:
     configurations = f"/apis/{API_VERSION}/{which.plural}"
@@ -62,7 +62,9 @@ async def test_what_others_change_in_a_configuration_is_fixed_and_the_rest_is_th
     await client.delete(f"{configurations}/{name}")
 
 
-async def test_what_policies_need_can_be_written_while_no_client_answers(client: KubeClient, namespace: str) -> None:
+async def test_objects_that_policies_need_can_be_written_while_no_client_answers(
+    client: KubeClient, namespace: str
+) -> None:
     name = fresh_name("config")
     configurations = f"/apis/{API_VERSION}/{MUTATING.plural}"
     document = webhook_configuration(

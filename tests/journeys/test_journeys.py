@@ -25,7 +25,7 @@ ACTIVATE = ". .venv/bin/activate"
 CHECKOUT = "gateway.networking.k8s.io/HTTPRoute/shop/cart#checkout"
 
 
-def test_application_developer_finds_out_what_limits_a_route(reader: Reader) -> None:
+def test_application_developer_finds_the_limit_of_a_route(reader: Reader) -> None:
     reader.follow("README.md", "Try it", without="pipx")
     reader.stop()
     reader.follow(FIRST_STEPS, "1. Start it")

@@ -277,11 +277,11 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 3])
-async def test_analysis_is_what_applying_the_change_does(seed: int, opa_path: Path) -> None:
+async def test_analysis_equals_the_effect_of_applying_the_change(seed: int, opa_path: Path) -> None:
     await walk(seed, 4, opa_path)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [*range(1, 7), *range(100, 140)])
-async def test_analysis_of_many_changes_is_what_applying_them_does(seed: int, opa_path: Path) -> None:
+async def test_analysis_of_many_changes_equals_the_effect_of_applying_them(seed: int, opa_path: Path) -> None:
     await walk(seed, 40, opa_path)

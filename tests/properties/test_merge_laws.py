@@ -53,14 +53,14 @@ def engine(opa_path: Path) -> Iterator[Engine]:
 
 @law
 @given(stacks, ANY)
-def test_a_stack_becomes_what_the_reference_makes_of_it(engine: Engine, stack: list[Entry], options: Object) -> None:
+def test_a_stack_merges_as_in_the_reference(engine: Engine, stack: list[Entry], options: Object) -> None:
     objects = objects_of(stack, options)
     assert fields_of(engine.path(objects)) == fields_of(wanted(objects))
 
 
 @law
 @given(mergeable_stacks, ANY, merge_rules)
-def test_lists_and_units_become_what_the_reference_makes_of_them(
+def test_lists_and_units_merge_as_in_the_reference(
     engine: Engine, stack: list[Entry], options: Object, rules: Object
 ) -> None:
     objects = objects_of(stack, {**options, "merge": rules})

@@ -106,13 +106,13 @@ def doubled(objects: Iterable[Object]) -> list[Object]:
 
 
 @pytest.mark.parametrize("seed", range(1, 7))
-async def test_slices_of_random_clusters_have_what_their_answers_read(seed: int, opa_path: Path) -> None:
+async def test_slices_of_random_clusters_have_all_that_their_answers_read(seed: int, opa_path: Path) -> None:
     lacking = [*await compare(opa_path, small_world(seed)), *await compare(opa_path, drawn_cluster(seed))]
     assert lacking
 
 
 @pytest.mark.long
-async def test_slices_of_200_random_clusters_have_what_their_answers_read(opa_path: Path) -> None:
+async def test_slices_of_200_random_clusters_have_all_that_their_answers_read(opa_path: Path) -> None:
     lacking = []
     for seed in range(100):
         lacking += await compare(opa_path, small_world(seed))
@@ -121,6 +121,6 @@ async def test_slices_of_200_random_clusters_have_what_their_answers_read(opa_pa
 
 
 @pytest.mark.long
-async def test_slices_of_scenarios_have_what_their_answers_read(opa_path: Path) -> None:
+async def test_slices_of_scenarios_have_all_that_their_answers_read(opa_path: Path) -> None:
     lacking = [number for case in all_cases() if not case.modules for number in await compare(opa_path, case.objects)]
     assert sum(1 for number in lacking if number) > len(lacking) / 4

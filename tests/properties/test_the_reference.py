@@ -54,7 +54,7 @@ def test_patch_follows_the_appendix_of_rfc_7386(target: Object, patch: Object, r
 
 
 @pytest.mark.parametrize("middle", [None, 5, []])
-def test_value_in_the_middle_removes_what_is_below_permanently(middle: Any) -> None:
+def test_value_in_the_middle_removes_values_below_permanently(middle: Any) -> None:
     specs = ({"a": {"b": 1}}, {"a": middle}, {"a": {"c": 2}})
     stack = [Entry(level, "PatchDefaults", spec) for level, spec in enumerate(specs)]
     [path] = [path for (source, _, _), path in answer(objects_of(stack, {})).effective.items() if not source]

@@ -90,7 +90,7 @@ def test_the_action_installs_only_files_that_match_the_locks_hashes() -> None:
     assert "--no-build-isolation" in installs[-1]
 
 
-def test_a_module_in_the_repository_is_not_executed_by_what_ci_runs_there(tmp_path: Path) -> None:
+def test_ci_executes_no_module_of_the_repository(tmp_path: Path) -> None:
     """`python -m` and `python -c` import from the current folder first; a pull request may add a `venv.py` to it."""
     (tmp_path / "venv.py").write_text("open('executed', 'w')\n")
     lines = [line.strip(" -") for file in (ACTION, GITLAB) for line in file.read_text().splitlines()]

@@ -45,7 +45,7 @@ COPIED = [
 ]
 
 
-def test_what_is_copied_is_there_and_not_ignored() -> None:
+def test_copied_files_exist_and_are_not_ignored() -> None:
     lines = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line and line[0] != "#"]
     kept = {line[1:] for line in lines if line[0] == "!"}
     assert lines[0] == "*"
@@ -83,7 +83,7 @@ def test_the_chart_installs_this_version(name: str) -> None:
         assert yaml.safe_load(chart.read_text())["appVersion"] == __version__
 
 
-def test_what_is_copied_is_enough_to_build_the_wheel(tmp_path: Path) -> None:
+def test_the_copied_files_are_enough_to_build_the_wheel(tmp_path: Path) -> None:
     source = _context(tmp_path)
     (build,) = (step.rest for step in BUILD if "hatchling build" in step.rest)
     command = shlex.split(build.replace("/opt/build/bin/python", sys.executable).replace("/opt/wheel", str(tmp_path)))

@@ -63,7 +63,7 @@ def test_an_alert_uses_exposed_metrics_and_has_instructions(alert: dict[str, Any
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_query_of_the_dashboard_asks_of_what_is_exposed(query: str) -> None:
+def test_a_query_of_the_dashboard_reads_exposed_metrics(query: str) -> None:
     assert _unknown(query) == set()
 
 

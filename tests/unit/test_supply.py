@@ -48,7 +48,7 @@ def test_an_audit_without_data_is_skipped_with_a_line(tmp_path: Path, capsys: py
     assert line.startswith("audit: skipped: the data is not available (")
 
 
-def test_an_audit_names_what_is_known_and_fails(
+def test_an_audit_names_known_vulnerabilities_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flaw = {"id": "PYSEC-2024-60", "fix_versions": ["3.7"], "aliases": ["CVE-2024-3651"], "description": "slow"}

@@ -82,7 +82,7 @@ async def test_search_of_a_namespace_offers_it_alone(shop: Bridge, page: Opened)
     assert await page.page.input_value("#namespace") == "blog"
 
 
-async def test_search_marks_what_it_finds_and_hides_nothing(shop: Bridge, page: Opened) -> None:
+async def test_search_marks_matches_and_hides_nothing(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
     whole = await page.view()
     await _search(page, "callbacks")
@@ -128,7 +128,7 @@ async def test_enter_in_the_search_moves_the_focus_to_the_details(shop: Bridge, 
     )
 
 
-async def test_what_a_search_finds_is_visible_on_a_phone(shop: Bridge, page: Opened) -> None:
+async def test_matches_of_a_search_are_visible_on_a_phone(shop: Bridge, page: Opened) -> None:
     await page.page.set_viewport_size({"width": 390, "height": 844})
     await page.go(f"{shop.url}#view=picture")
     await _search(page, "ledger")
@@ -140,7 +140,7 @@ async def test_what_a_search_finds_is_visible_on_a_phone(shop: Bridge, page: Ope
     assert graph["y"] < at["y"] < graph["y"] + graph["height"]
 
 
-async def test_picture_is_fitted_to_what_the_bridge_draws_later(shop: Bridge, page: Opened) -> None:
+async def test_picture_is_fitted_to_later_nodes(shop: Bridge, page: Opened) -> None:
     requests = 0
 
     async def first_in_part(route: Route) -> None:
@@ -211,7 +211,7 @@ async def test_problems_are_first_and_can_be_shown_alone(shop: Bridge, page: Ope
     await page.shows("#counts", "39 nodes · 16 policies")
 
 
-async def test_what_has_no_policy_of_a_kind_in_effect_is_shown_alone(shop: Bridge, page: Opened) -> None:
+async def test_targets_without_a_policy_of_a_kind_are_shown_alone(shop: Bridge, page: Opened) -> None:
     redirect = f"{GROUP}/HTTPRoute/infra/redirect#to-https"
     await page.go(shop.url)
     await page.page.get_by_label("Without").fill("colorpolicy.spec.colors.accent")
@@ -256,7 +256,7 @@ async def test_object_is_shown_as_yaml(shop: Bridge, page: Opened) -> None:
     await page.shows("#details .yaml pre", "kind: Service")
 
 
-async def test_reason_opens_what_it_means_and_what_to_do(shop: Bridge, page: Opened) -> None:
+async def test_reason_opens_its_meaning_and_the_next_step(shop: Bridge, page: Opened) -> None:
     await page.go(shop.url)
     await page.page.locator("#details .reason summary", has_text="Conflicted").click()
     await page.shows("#details .reason[open]", "Merge the two policies")

@@ -40,7 +40,7 @@ async def test_overridden_policy_looks_overridden_in_picture_and_outline(shop: B
     assert style == "line-through"
 
 
-async def test_policy_shows_what_it_reaches(shop: Bridge, page: Opened) -> None:
+async def test_policy_shows_its_targets(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=example.com/ColorPolicy/infra/brand")
     await page.shows("#details h3", "brand")
     await page.shows("#details", "Reaches 10 effective targets")

@@ -43,9 +43,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bridge]:
     bridge.stop()
 
 
-async def test_what_violates_a_guardrail_is_marked_with_its_enforcement_and_severity(
-    guarded: Bridge, page: Opened
-) -> None:
+async def test_a_violation_is_marked_with_its_enforcement_and_severity(guarded: Bridge, page: Opened) -> None:
     await page.go(f"{guarded.url}#object={CHECKOUT}")
     await page.until(f"policyBridge.graph.position('{CHECKOUT}')?.classes.includes('violating')")
     callbacks = await page.position(CALLBACKS)

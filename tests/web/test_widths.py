@@ -76,7 +76,7 @@ async def test_picture_scrolls_instead_of_shrinking_its_text(
     assert heading["x"] < at["x"] < heading["x"] + heading["width"]
 
 
-async def test_picture_leaves_out_what_carries_no_information(shop: Bridge, page: Opened) -> None:
+async def test_picture_leaves_out_nodes_without_information(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#view=picture")
     for key in ("gateway.networking.k8s.io/GatewayClass/-/example", "core/Service/shop/cart#http"):
         assert await page.position(key) is None

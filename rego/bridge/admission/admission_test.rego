@@ -70,7 +70,7 @@ _without_selection(said) := object.union(_limits, {
 	"onParameterSelectionNoMatch": said,
 })
 
-test_what_is_done_where_no_selection_matches if {
+test_enforcement_without_a_matching_selection if {
 	request := _creates(_deployment(5))
 	_reported(request, {"few": _without_selection("proceed")}).denied == ["[few] 5 replicas are more than 3"]
 	_reported(request, {"few": _without_selection("allow")}) == _nothing
@@ -133,7 +133,7 @@ test_the_namespace_of_the_request_is_the_objects if {
 	_reported(object.union(object.remove(_creates(_deployment(5)), ["object"]), {"object": obj}), {"few": spec}).denied != []
 }
 
-test_what_is_being_deleted_may_go if {
+test_objects_in_deletion_may_go if {
 	old := object.union(_deployment(5), {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}})
 	new := json.patch(old, [{"op": "replace", "path": "/metadata/finalizers", "value": []}])
 	_reported(_updates(old, new), {"few": _limits}) == _nothing
@@ -147,7 +147,7 @@ _owned(obj, more) := _labelled(obj, object.union({"owner": "a"}, more))
 
 _gone(obj) := object.union(obj, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/b"]}})
 
-test_labels_and_annotations_of_what_is_being_deleted_are_judged if {
+test_labels_and_annotations_of_objects_in_deletion_are_judged if {
 	old := _gone(_owned(_deployment(1), {}))
 	served := {"managedFields": [], "resourceVersion": "7", "generation": 7, "finalizers": []}
 	_reported(_updates(old, object.union(_gone(_deployment(1)), {"metadata": served})), {"owned": _forbids_label}).denied == ["[owned] missing labels: owner"]
@@ -161,7 +161,7 @@ test_metadata_that_a_status_or_a_finalizer_request_changes_is_judged if {
 	}
 }
 
-test_status_with_other_metadata_may_keep_what_was_violated_before if {
+test_status_with_other_metadata_may_keep_former_violations if {
 	request := object.union(_updates(_deployment(5), _labelled(_deployment(5), {"seen": "1"})), {"subResource": "status"})
 	_reported(request, {"owned": _forbids_label, "few": _limits}) == _nothing
 }
@@ -255,14 +255,14 @@ test_a_constraint_that_is_invalid_is_denied if {
 	found == {"denied": ["onParameterSelectionNoMatch needs a parameterSelection: without one nothing ever matches"], "warnings": []}
 }
 
-test_a_constraint_whose_policy_is_not_loaded_is_warned_about if {
+test_a_constraint_without_a_loaded_policy_is_warned_about if {
 	_reported(_creates_constraint(_limits), {}) == _nothing
 	found := _reported(_creates_constraint(object.union(_limits, {"policy": "testing.gone"})), {})
 	found.denied == []
 	found.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
 }
 
-test_invalid_constraint_whose_policy_is_not_loaded_is_denied_alone if {
+test_invalid_constraint_without_a_loaded_policy_is_denied_alone if {
 	invalid := object.union(_limits, {"policy": "testing.gone", "onParameterSelectionNoMatch": "deny"})
 	found := _reported(_creates_constraint(invalid), {})
 	count(found.denied) == 1
@@ -274,7 +274,7 @@ test_constraints_do_not_block_fixing_a_constraint if {
 	_reported(_creates_constraint(_limits), {"all": all}) == _nothing
 }
 
-test_what_is_no_request_is_an_error if {
+test_an_input_that_is_no_request_is_an_error if {
 	found := v1.admission with input as {"operation": "CREATE"}
 	found.error.code == "InvalidInput"
 }

@@ -116,7 +116,7 @@ test_change_that_no_unloaded_guardrail_would_judge_is_admitted if {
 	_early([_constraint("colors", {"enforcementAction": "dryrun"})], [_dark], _deletion).denied == []
 }
 
-test_what_was_in_effect_where_a_policy_moves_to_counts if {
+test_former_values_at_the_new_place_of_a_policy_count if {
 	kept := _constraint("kept", {"policy": "bridge.guardrails.no_weakening"})
 	old := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "fresh")], {"contrast": 5})
 	new := object.union(old, {"spec": {"targetRefs": [testing.ref("HTTPRoute", "cart")]}})
@@ -233,7 +233,7 @@ test_a_namespace_that_takes_a_policy_for_others_along_is_denied if {
 	["deny", "[colors] HTTPRoute/shop/cart: rule pay via Gateway/infra/public#http: no ColorPolicy is in effect for *"] in found
 }
 
-test_what_leaves_with_its_namespace_is_let_go if {
+test_objects_that_leave_with_their_namespace_may_go if {
 	leaving := {"metadata": {"name": "infra", "deletionTimestamp": "2026-01-01T00:00:00Z"}, "apiVersion": "v1", "kind": "Namespace"}
 	world := [obj | some obj in testing.world; [obj.kind, obj.metadata.name] != ["Namespace", "infra"]]
 	found := admission._leaves_with_its_namespace with input as _deletion
@@ -261,7 +261,7 @@ _request_of(request) := found if {
 		with data.kinds as kinds_there
 }
 
-test_what_a_request_concerns_is_known_without_judging_it if {
+test_the_objects_of_a_request_are_known_without_judging_it if {
 	found := _request_of(_deletion)
 	found.constraints == ["colors"]
 	found.changes == {"delete": ["example.com/ColorPolicy/infra/dark"]}
@@ -289,7 +289,7 @@ _remaining(constraints, more, request) := found if {
 		with data.bridge.constraints.dispatch.policies as {"bridge.guardrails.required_policy", "bridge.guardrails.no_weakening"}
 }
 
-test_what_a_query_does_not_judge_remains if {
+test_objects_that_a_query_does_not_judge_remain if {
 	own := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
 	found := _remaining([_constraint("colors", {})], [_dark, own, _fresh_route], _deletion)
 	found.denied == []
@@ -323,7 +323,7 @@ _unjudged(spec) := found if {
 		with data.objects as testing.stored([_constraint("colors", spec)])
 }
 
-test_what_is_not_judged_is_denied_unless_the_constraint_ignores_it if {
+test_an_unjudged_object_is_denied_unless_the_constraint_ignores_failures if {
 	text := "[colors] judged 1 of 2 objects"
 	hint := "; to admit what is not judged, set failurePolicy: Ignore in the Constraint"
 	_unjudged({}) == {"denied": [concat("", [text, hint])], "warnings": []}
@@ -380,7 +380,7 @@ _describing(operation, obj, old) := found if {
 		with data.objects as testing.stored([_constraint("colors", {}), _kind({}), _crd])
 }
 
-test_a_change_of_what_describes_policies_remains_for_a_comparison_of_states if {
+test_a_change_of_a_description_of_policies_remains_for_a_comparison_of_states if {
 	remaining := {"constraints": ["colors"], "describes": true}
 	every operation, old in {"CREATE": null, "UPDATE": _kind({}), "DELETE": _kind({})} {
 		_describing(operation, _kind({"kind": "Color"}), old) == remaining

@@ -5,7 +5,7 @@ import data.bridge.testing
 
 _warm_key := "example.com/ColorPolicy/shop/warm"
 
-test_policies_are_attached_to_what_their_accepted_refs_name if {
+test_policies_are_attached_to_the_objects_of_accepted_refs if {
 	refs := [testing.ref("HTTPRoute", "cart"), testing.section_ref("HTTPRoute", "cart", "pay"), testing.ref("HTTPRoute", "gone")]
 	document := testing.changed([_color(refs)])
 	attached := [policies |

@@ -131,7 +131,7 @@ _world(objects) := {"changes": {"upsert": array.concat([obj | some obj in testin
 _fine := "Policy has been accepted"
 
 # F5
-test_a_younger_policy_conflicts_only_where_it_sets_what_an_older_one_sets if {
+test_a_younger_policy_conflicts_only_at_fields_that_an_older_one_sets if {
 	_conflicts(_direct, [{"request": "1s"}, {"idle": "2s"}]) == [_fine, _fine]
 	_conflicts(_direct, [{"request": "1s"}, {"idle": "2s", "request": "3s"}]) == [
 		_fine,
@@ -146,7 +146,7 @@ test_equal_values_overlap_too if {
 }
 
 # F5
-test_a_leaf_overlaps_with_what_contains_it_either_way if {
+test_a_leaf_overlaps_with_its_container_either_way if {
 	_conflicts(_direct, [{"a": {"b": 1}}, {"a": {"c": 1}}]) == [_fine, _fine]
 	_conflicts(_direct, [{"a": {"b": 1}}, {"a": 1}])[1] == "The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets a too"
 	_conflicts(_direct, [{"a": [1]}, {"a": {"b": 1}}])[1] == "The older TimeoutPolicy/shop/p0 already targets Service/shop/cart and sets a too"

@@ -67,7 +67,7 @@ test_a_route_that_shares_its_place_needs_the_other_route_as_a_target_too if {
 }
 
 # GEP-1897
-test_a_port_of_a_protocol_on_which_the_kind_does_not_act_is_refused if {
+test_a_port_of_a_foreign_protocol_is_refused if {
 	mixed := testing.service("mixed", [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "web", "port": 80}])
 	udp := testing.service("udp", [{"name": "dns", "port": 53, "protocol": "UDP"}])
 	section := object.union(testing.service_ref("mixed"), {"sectionName": "dns"})
@@ -129,7 +129,7 @@ _till := testing.with_spec(testing.resource("v1", "Service", "shop", "till"), {"
 _of_till := {"selector": {"matchLabels": {"app": "till"}}}
 
 # T8
-test_a_policy_whose_field_selects_nothing_that_is_known_is_accepted if {
+test_a_policy_with_a_field_that_selects_unknown_objects_is_accepted if {
 	_verdicts(_field("one", 1, {"selector": {"matchLabels": {"app": "none"}}}), [_field_kind({}), _till]) == [_accepted]
 	_verdicts(_field("one", 1, _of_till), [_field_kind({}), _till]) == [_accepted]
 }

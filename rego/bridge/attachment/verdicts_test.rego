@@ -17,7 +17,7 @@ _accepted := ["Accepted", "Policy has been accepted"]
 
 _infra_grant := testing.grant("infra", "example.com", "ColorPolicy", "shop", testing.gateway_group, "Gateway")
 
-test_a_ref_to_what_exists_is_accepted if {
+test_a_ref_to_an_existing_object_is_accepted if {
 	_verdicts(_color([testing.ref("HTTPRoute", "cart"), testing.section_ref("HTTPRoute", "cart", "pay")]), []) == [_accepted, _accepted]
 }
 
@@ -89,7 +89,7 @@ test_a_namespace_that_the_policy_kind_forbids_is_invalid if {
 }
 
 # T3
-test_a_namespaced_policy_cannot_target_what_is_cluster_scoped if {
+test_a_namespaced_policy_cannot_target_cluster_scoped_objects if {
 	_verdicts(_color([testing.ref("GatewayClass", "example")]), []) == [[
 		"Invalid",
 		"A policy in a namespace cannot target GatewayClass/example, which is cluster-scoped",
@@ -246,7 +246,7 @@ test_a_selector_stands_for_a_ref_to_each_object_of_its_kind_and_namespace_that_i
 }
 
 # T1
-test_a_policy_is_attached_to_what_it_selects if {
+test_a_policy_is_attached_to_its_selection if {
 	_attached_to(["red", "blue", "cart"], _selecting([], [_front]), [_red, _blue]) == [{_warm_key}, {_warm_key}, set()]
 }
 
@@ -321,7 +321,7 @@ test_target_that_the_user_may_not_read_is_not_called_missing if {
 }
 
 # T2: nothing leaks of another namespace.
-test_what_no_grant_permits_is_as_if_it_did_not_exist if {
+test_objects_without_a_grant_are_treated_as_missing if {
 	all := _selecting([], [_anywhere({"from": "All"})])
 	_verdicts(all, [_red, _far]) == [_accepted]
 	_verdicts(all, [_far]) == [["TargetNotFound", "spec.targetSelectors[0] selects nothing: no HTTPRoute has such labels"]]
@@ -362,7 +362,7 @@ test_an_invalid_policy_selects_nothing if {
 }
 
 # T1
-test_a_selector_is_an_entry_of_the_index_by_what_it_selects_by if {
+test_a_selector_is_an_entry_of_the_index_by_its_field if {
 	text := `{"matchExpressions":[],"matchLabels":{"tier":"front"}}`
 	index.entries(_selecting([], [_front, {"kind": 3}])) == {
 		{"path": ["selectors", "shop", "gateway.networking.k8s.io/HTTPRoute", text], "value": true},
@@ -484,7 +484,7 @@ _refused(policy_kind, node, policies) := refused if {
 _reported(policy, target, reason, message) := {"policy": policy, "target": target, "reason": reason, "message": message}
 
 # T2, T5
-test_what_does_not_count_on_any_level_of_a_path_is_reported_with_its_reason if {
+test_ignored_policies_of_any_level_of_a_path_are_reported_with_their_reason if {
 	section := testing.section_ref("HTTPRoute", "cart", "gone")
 	leaving := object.union(
 		testing.color("shop", "leaving", 1, [testing.ref("HTTPRoute", "cart")], {}),

@@ -38,7 +38,7 @@ test_match_any_merges_all_that_match_in_their_order if {
 	_chosen(spec, "none") == {"parameters": {"limit": 16, "a": 2}}
 }
 
-test_what_is_done_without_a_match_is_reported if {
+test_enforcement_without_a_match_is_reported if {
 	every said in ["allow", "warn", "deny"] {
 		spec := object.union(_spec([_entry("large", {})]), {"onParameterSelectionNoMatch": said})
 		_chosen(spec, "other") == {"unselected": said}
@@ -107,7 +107,7 @@ test_a_namespace_counts_as_within_itself if {
 	not _selected({"excludedNamespaces": ["shop"]}, _namespace)
 }
 
-test_what_is_in_no_namespace_is_left_out_by_none if {
+test_cluster_scoped_objects_are_left_out_by_no_namespace if {
 	_selected({"namespaces": ["shop"]}, _class)
 	_selected({"excludedNamespaces": ["*"]}, _class)
 	_selected({"namespaceSelector": {"matchLabels": {"team": "blog"}}}, _class)
@@ -158,7 +158,7 @@ test_maps_merge_and_scalars_replace if {
 	constraints._merge_parameters([{"a": {"x": 1, "y": 2}, "b": 1}, {"a": {"y": 3, "z": 4}}]) == {"a": {"x": 1, "y": 3, "z": 4}, "b": 1}
 }
 
-test_a_list_appends_what_the_default_lacks if {
+test_a_list_appends_items_that_the_default_lacks if {
 	constraints._merge_parameters([{"l": ["a", "b"]}, {"l": ["b", "c", "c"]}]) == {"l": ["a", "b", "c"]}
 }
 
@@ -174,7 +174,7 @@ test_a_list_where_there_was_none_is_the_list if {
 	constraints._merge_parameters([{}, {"l": ["b", "b"]}]) == {"l": ["b", "b"]}
 }
 
-test_what_is_within_a_list_is_a_value if {
+test_items_of_a_list_are_values if {
 	constraints._merge_parameters([{"l": [{"m": [1]}]}, {"l": [{"m": [2]}]}]) == {"l": [{"m": [1]}, {"m": [2]}]}
 }
 
@@ -194,7 +194,7 @@ test_one_layer_is_itself if {
 	constraints._merge_parameters([{"l": [1, 1]}]) == {"l": [1, 1]}
 }
 
-test_a_list_in_the_middle_is_kept_by_what_does_not_name_it if {
+test_a_list_in_the_middle_is_kept_by_specs_that_do_not_name_it if {
 	constraints._merge_parameters([{"l": [1]}, {"l": [2]}, {"other": true}]) == {"l": [1, 2], "other": true}
 }
 

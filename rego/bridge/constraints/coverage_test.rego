@@ -26,7 +26,7 @@ test_a_field_that_no_policy_sets_is_not_covered if {
 	_uncovered([_listener], "/text") == _uncovered([], "")
 }
 
-test_what_cannot_be_computed_is_unknown if {
+test_targets_that_cannot_be_computed_are_unknown if {
 	effects := [{"path": testing.cart_pay_path, "error": {"code": "BoundExceeded", "message": "too many"}, "policies": []}]
 	found := constraints.uncovered_paths(_colors, "", testing.cart_pay, "") with input as testing.changed([])
 		with data.bridge.effective.policies_of as effects

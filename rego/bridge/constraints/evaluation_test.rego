@@ -13,7 +13,7 @@ _rows(spec) := found if {
 		with data.objects as testing.stored(array.concat(testing.world, [_constraint(spec)]))
 }
 
-test_what_cannot_be_judged_is_a_violation_by_the_objects_that_match if {
+test_an_unjudgeable_guardrail_is_a_violation_of_each_matching_object if {
 	_rows({}) == {{
 		"constraint": "c",
 		"object": testing.cart_route,

@@ -77,7 +77,7 @@ test_a_violation_that_is_no_longer_exempt_is_introduced if {
 	constraints.introduced_in([_late(30)], [exempt]) == set()
 }
 
-test_two_states_differ_in_what_is_introduced_fixed_and_unchanged if {
+test_two_states_differ_in_introduced_fixed_and_unchanged_violations if {
 	fixed := _violation("old", "x", {})
 	found := constraints.compared([fixed, _late(30)], [_late(29), _violation("new", "x", {})])
 	found == {"introduced": {_violation("new", "x", {})}, "fixed": {fixed}, "unchanged": {_late(29)}}

@@ -84,7 +84,7 @@ test_a_misspelled_policy_kind_has_the_nearest_name if {
 	_found("required_policy", _routes, {"kinds": ["vendor.dev/AccessRule"]}) == [`parameters: unknown policy kind "vendor.dev/AccessRule"`]
 }
 
-test_a_kind_that_acts_below_what_the_match_selects_is_never_in_effect if {
+test_a_kind_that_acts_below_the_selected_objects_is_never_in_effect if {
 	_found("required_policy", _of(testing.gateway_group, "Gateway"), {"kinds": [_colors]}) == ["match selects nothing at which ColorPolicy can be in effect"]
 	_found("bounded_field", _routes, {"kind": "example.com/TimeoutPolicy", "field": "/a"}) == ["match selects nothing at which TimeoutPolicy can be in effect"]
 	_found("bounded_field", _of("example.com", "ColorPolicy"), {"kind": _colors, "field": "/theme"}) == ["match selects nothing at which ColorPolicy can be in effect"]

@@ -33,11 +33,11 @@ test_a_violation_is_a_row if {
 	}}
 }
 
-test_what_is_within_the_limit_is_none if {
+test_values_within_the_limit_are_no_violation if {
 	_rows(object.union(_limits, {"parameters": {"limit": 5}})) == set()
 }
 
-test_each_row_has_what_is_done_about_it if {
+test_each_row_has_its_enforcement if {
 	{row.enforcementAction | some row in _rows(object.union(_limits, {"enforcementAction": "dryrun"}))} == {"dryrun"}
 }
 
@@ -96,7 +96,7 @@ test_a_list_of_violations_is_as_good_as_a_set if {
 	_messages(_crooked([])) == set()
 }
 
-test_a_policy_is_given_what_gatekeepers_audit_gives if {
+test_a_policy_gets_the_input_of_gatekeepers_audit if {
 	some row in _rows({"policy": "testing.seen", "match": {"name": "cart"}, "parameters": {"a": 1}})
 	row.details == {
 		"parameters": {"a": 1},
@@ -160,7 +160,7 @@ _accepted(spec, replicated) := [condition.status, condition.reason, condition.me
 	condition.observedGeneration == 4
 }
 
-test_a_valid_constraint_whose_policy_is_loaded_is_accepted if {
+test_a_valid_constraint_with_a_loaded_policy_is_accepted if {
 	_accepted(_limits, null) == ["True", "Accepted", "Constraint is active"]
 }
 
@@ -172,7 +172,7 @@ test_all_that_is_wrong_is_reported if {
 	]
 }
 
-test_a_policy_that_is_not_loaded_is_reported_with_what_that_means if {
+test_a_policy_that_is_not_loaded_is_reported_with_the_consequence if {
 	[status, reason, message] := _accepted(object.union(_limits, {"policy": "testing.gone"}), null)
 	[status, reason] == ["False", "PolicyNotFound"]
 	message == "policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"

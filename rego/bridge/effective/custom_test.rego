@@ -20,7 +20,7 @@ _rates_world(policies) := [testing.changed(array.concat([_rates_kind], [object.u
 _two := [["low", 1, "route", {"a": 1, "strategy": "own"}], ["rule", 2, "rule", {"a": 3, "b": 1}]]
 
 # F9, O3
-test_what_two_made_together_is_in_part_each_ones if {
+test_a_value_of_two_policies_is_in_part_of_each if {
 	answer := {"result": {"spec": {"a": 2, "b": 1}}}
 	entry := effective.policies_of("example.com/HuePolicy", testing.cart_pay, "")[0] with input as _rates_world(_two)
 		with data.bridge.strategies as {"rates": answer}

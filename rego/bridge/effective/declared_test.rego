@@ -44,7 +44,7 @@ test_an_inherited_kind_may_act_at_its_declared_targets_alone if {
 }
 
 # C1
-test_its_scopes_are_the_node_and_what_policies_name_below_it if {
+test_its_scopes_are_the_node_and_targets_of_policies_below_it if {
 	all := [found |
 		some node in [_gateway, testing.listener_http, testing.cart_route, testing.cart_pay]
 		found := scopes.scopes_at_or_below("example.com/RatePolicy", node) with input as testing.changed(_rates)

@@ -42,7 +42,7 @@ test_steps_within_a_level_come_before_that_of_the_level if {
 }
 
 # Defaults leave the more specific side its values, overrides the higher one.
-test_each_step_says_whose_values_stay if {
+test_each_step_names_the_owner_of_kept_values if {
 	objects := [
 		testing.color("infra", "high", 1, [testing.ref("Gateway", "public")], _over({"x": 1})),
 		testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "cart")], _patch({"x": 2})),

@@ -147,7 +147,7 @@ test_a_report_is_not_compared_with_an_incomplete_result if {
 	[one | some one in doubtful; one.difference] == []
 }
 
-test_what_becomes_unknown_may_be_weakened if {
+test_values_that_become_unknown_may_be_weakened if {
 	kind := "example.com/ColorPolicy"
 	target := {
 		"policies": {kind: {"unknown": "who knows"}},

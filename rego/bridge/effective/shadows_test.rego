@@ -29,7 +29,7 @@ test_field_of_the_rule_goes_before_the_policys if {
 	[found.value, found.policies] == ["pale", [testing.cart_pay]]
 }
 
-test_only_what_both_have_is_shadowed if {
+test_only_fields_of_both_are_shadowed if {
 	not _entry([{"path": "/theme", "rule": "/look/theme"}], {}).shadowed
 	not _entry([{"path": "/contrast", "rule": "/look"}], {"look": 3}).shadowed
 	not _entry([{"path": "/theme", "rule": "/look", "unless": "/plain"}], {"look": "pale", "plain": true}).shadowed

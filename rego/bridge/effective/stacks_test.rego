@@ -81,7 +81,7 @@ _own_key := "example.com/RetryPolicy/shop/own"
 _mine_key := "example.com/RetryPolicy/app/mine"
 
 # P6, O4
-test_statuses_count_what_each_source_sees_and_the_same_once if {
+test_statuses_count_the_policies_of_each_source_and_equal_ones_once if {
 	at_producer := "Service/shop/cart@frontend > HTTPRoute/shop/mesh#all"
 	_rows([_retry("shop", "own", [_cart_frontend_ref])], "shop") == [[_own_key, "Programmed", at_producer]]
 	_rows([_retry("shop", "own", [_cart_frontend_ref]), _retry("app", "mine", [_cart_frontend_ref])], "shop") == [

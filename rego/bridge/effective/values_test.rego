@@ -91,7 +91,7 @@ test_every_policy_has_its_own_values_where_all_apply if {
 	effective.values_at(_listed, "/rules/*/from") == [{"path": "/rules/0/from", "value": "a", "policies": [_wide]}]
 }
 
-test_fields_for_people_are_what_the_merge_decided_as_one if {
+test_fields_for_people_are_the_units_of_the_merge if {
 	found := effective.fields(_merged)
 	[one.field | some one in found] == [
 		"/a~1b/*", "/colors/accent", "/colors/text", "/gone", "/limits/all", "/off", "/ports",

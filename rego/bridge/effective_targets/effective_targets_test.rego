@@ -24,7 +24,7 @@ test_each_rule_on_each_path_is_a_target if {
 	target.policies == {}
 }
 
-test_what_is_in_effect_has_origins_and_outcomes if {
+test_effective_policies_have_origins_and_outcomes if {
 	some target in _cart([_dark])
 	target.target == testing.cart_pay
 	effect := target.policies["example.com/ColorPolicy"]
@@ -33,7 +33,7 @@ test_what_is_in_effect_has_origins_and_outcomes if {
 	effect.outcomes == {"example.com/ColorPolicy/infra/dark": "Programmed"}
 }
 
-test_a_backend_has_what_its_rule_has if {
+test_a_backend_has_the_values_of_its_rule if {
 	some target in _at("core/Service", "shop", "cart", [_dark])
 	target.backend == "core/Service/shop/cart"
 	target.policies["example.com/ColorPolicy"].spec == {"theme": "dark"}
@@ -90,7 +90,7 @@ _fence(name, refs) := testing.with_spec(testing.resource("acme.io/v1", "Fence", 
 
 _elsewhere := [testing.ref("HTTPRoute", sprintf("other%d", [number])) | some number in numbers.range(1, 20)]
 
-test_what_is_in_effect_is_unknown_where_an_observed_policy_is_above_a_bound if {
+test_effective_values_are_unknown_where_an_observed_policy_is_above_a_bound if {
 	every refs in [[testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "cart"), testing.ref("HTTPRoute", "cart")], _elsewhere] {
 		some target in _cart([_fence_kind, _fence("wide", refs)]) with data.bridge_settings.bounds as {"targetRefs": 2}
 		target.target == testing.cart_pay

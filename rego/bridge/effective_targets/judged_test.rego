@@ -42,7 +42,7 @@ _base := array.concat(testing.world, [_store(["http"], ["shop.example.com"], [_r
 
 _with_pay := array.concat(_base, [_theme("paying", _at_rule("pay"), "dark")])
 
-test_a_target_keeps_what_was_in_effect_before_the_change if {
+test_a_target_keeps_its_values_from_before_the_change if {
 	_before_of("store", _with_pay, {"delete": ["example.com/ColorPolicy/shop/paying"]}) == {"list http": {}, "pay http": {"theme": "dark"}}
 	_before_of("store", _with_pay, {"upsert": [_theme("paying", _at_rule("list"), "dark")]}) == {"list http": {}, "pay http": {"theme": "dark"}}
 }
@@ -55,7 +55,7 @@ test_without_a_change_there_is_no_before if {
 	}
 }
 
-test_what_the_query_has_of_the_time_before_counts if {
+test_the_former_state_in_a_query_counts if {
 	held := [{"target": "gateway.networking.k8s.io/HTTPRoute/shop/store#pay", "path": [], "policies": {_color_kind: {"spec": {"theme": "held"}}}, "sections": ["#pay"]}]
 	targets := _judged("gateway.networking.k8s.io/HTTPRoute", "store", _with_pay, {
 		"changes": {"upsert": []},
@@ -70,7 +70,7 @@ test_targets_that_the_query_has_are_not_computed_again if {
 	found == held
 }
 
-test_a_rule_of_fewer_hostnames_or_matches_keeps_what_it_had if {
+test_a_rule_of_fewer_hostnames_or_matches_keeps_its_former_values if {
 	wide := array.concat(testing.world, [
 		_store(["http"], ["shop.example.com", "blog.example.com"], [_rule("pay", ["/pay", "/buy"])]),
 		_theme("paying", _at_rule("pay"), "dark"),
@@ -78,27 +78,27 @@ test_a_rule_of_fewer_hostnames_or_matches_keeps_what_it_had if {
 	_before_of("store", wide, {"upsert": [_store(["http"], ["shop.example.com"], [_rule("pay", ["/pay"])])]}) == {"pay http": {"theme": "dark"}}
 }
 
-test_a_rule_that_takes_over_the_match_of_another_has_what_was_in_effect_for_both if {
+test_a_rule_that_takes_over_the_match_of_another_has_the_former_values_of_both if {
 	objects := array.concat(_with_pay, [_theme("listing", _at_rule("list"), "light")])
 	taken := _before_of("store", objects, {"upsert": [_store(["http"], ["shop.example.com"], [_rule("list", ["/list", "/pay"])])]})
 	taken == {"list http": [{"theme": "light"}, {"theme": "dark"}]}
 }
 
-test_a_rule_of_another_name_has_what_was_in_effect_for_its_match if {
+test_a_rule_of_another_name_has_the_former_values_of_its_match if {
 	_before_of("store", _with_pay, {"upsert": [_store(["http"], ["shop.example.com"], [_rule("list", ["/list"]), _rule("buy", ["/pay"])])]}) == {
 		"list http": {},
 		"buy http": {"theme": "dark"},
 	}
 }
 
-test_a_rule_of_another_name_and_match_has_what_was_in_effect_at_rules_that_are_gone if {
+test_a_rule_of_another_name_and_match_has_the_former_values_of_gone_rules if {
 	_before_of("store", _with_pay, {"upsert": [_store(["http"], ["shop.example.com"], [_rule("list", ["/list"]), _rule("buy", ["/buy"])])]}) == {
 		"list http": {},
 		"buy http": {"theme": "dark"},
 	}
 }
 
-test_a_rule_on_a_new_listener_has_what_was_in_effect_on_others_of_its_gateway if {
+test_a_rule_on_a_new_listener_has_the_former_values_of_others_of_its_gateway if {
 	_before_of("store", _with_pay, {"upsert": [_store(["http", "alt"], ["shop.example.com"], [_rule("pay", ["/pay"])])]}) == {
 		"pay http": {"theme": "dark"},
 		"pay alt": {"theme": "dark"},
@@ -126,7 +126,7 @@ _visited := array.concat(testing.world, [
 	_door_theme("alt", "dark"),
 ])
 
-test_a_listener_that_serves_more_hostnames_has_what_was_in_effect_for_these if {
+test_a_listener_that_serves_more_hostnames_has_their_former_values if {
 	_before_of("visitor", _visited, {"upsert": [_doors("*.example.com", "b.example.com")]}) == {
 		"all http": [{"theme": "light"}, {"theme": "dark"}],
 		"all alt": {"theme": "dark"},
@@ -137,7 +137,7 @@ test_a_listener_that_serves_more_hostnames_has_what_was_in_effect_for_these if {
 	}
 }
 
-test_what_was_in_effect_at_several_places_names_the_policies_of_each if {
+test_former_values_of_several_places_name_the_policies_of_each if {
 	targets := _judged("gateway.networking.k8s.io/HTTPRoute", "visitor", _visited, {"changes": {"upsert": [_doors("*.example.com", "b.example.com")]}})
 	some target in targets
 	endswith(target.listener, "#http")
@@ -167,7 +167,7 @@ test_listeners_are_the_same_by_their_port_and_hostname if {
 }
 
 # A Direct kind, whose policies count at their targets whatever the path.
-test_what_direct_policies_have_in_effect_at_a_backend_is_reported_on_each_path if {
+test_effective_direct_policies_of_a_backend_are_reported_on_each_path if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("cart")], {"request": "1s"})
 	targets := _at("core/Service", "shop", "cart", [slow])
 	count(targets) > 0

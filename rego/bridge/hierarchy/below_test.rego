@@ -13,7 +13,7 @@ test_a_gateway_has_its_listeners_below if {
 	_children_of(_gateway, []) == {testing.listener_http, concat("#", [_gateway, "alt"])}
 }
 
-test_only_routes_whose_link_counts_are_children if {
+test_only_routes_with_an_accepted_link_are_children if {
 	_children_of(testing.listener_http, []) == {testing.cart_route}
 	_children_of(concat("#", [_gateway, "alt"]), []) == set()
 }
@@ -56,12 +56,12 @@ test_below_a_class_is_all_that_declares_it if {
 	}
 }
 
-test_below_a_namespace_is_what_it_holds if {
+test_below_a_namespace_are_its_objects if {
 	below := hierarchy.objects_below("core/Namespace/-/shop") with input as testing.changed([])
 	below == {"core/Namespace/-/shop", testing.cart_route, "core/Service/shop/cart"}
 }
 
-test_below_a_stored_namespace_is_what_it_holds_and_what_that_declares if {
+test_below_a_stored_namespace_are_its_objects_and_their_declarations if {
 	below := hierarchy.objects_below("core/Namespace/-/infra") with data.objects as testing.stored(testing.world)
 		with data.index as testing.stored_index(testing.world)
 	below == {"core/Namespace/-/infra", _gateway_key, testing.cart_route, "core/Service/shop/cart"}

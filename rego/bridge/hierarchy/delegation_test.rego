@@ -51,7 +51,7 @@ test_a_rule_of_a_delegate_gets_only_requests_that_are_delegated if {
 
 _only(match) := object.union(_child([]), {"spec": {"rules": [{"matches": [match]}]}})
 
-test_a_delegate_matches_within_what_the_rule_matches if {
+test_a_delegate_matches_within_the_matches_of_the_rule if {
 	_refusal(_parent(_teams), _only(_prefix("/team/a"))) == ""
 	_refusal(_parent(_teams), _only(_prefix("/other"))) == "NoMatchWithin"
 	_refusal(_parent([{"path": {"type": "Exact", "value": "/team"}}]), _only(_prefix("/team"))) == "NoMatchWithin"
@@ -78,7 +78,7 @@ test_a_parent_ref_to_a_route_that_does_not_delegate_is_explained if {
 	[link.message | some link in links] == ["HTTPRoute/shop/plain is a route, and none of its rules has this route as backend"]
 }
 
-test_a_rule_whose_delegate_does_not_exist_serves_nothing if {
+test_a_rule_with_a_missing_delegate_serves_nothing if {
 	world := testing.changed([_parent(_teams)])
 	hierarchy.paths(keys.section(_key("parent"), "teams"), false) == set() with input as world
 	links := hierarchy.unserved_links(_key("parent")) with input as world

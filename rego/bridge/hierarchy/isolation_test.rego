@@ -24,14 +24,14 @@ _listeners_by(controller, hostnames) := {split(node, "#")[1] | some node in foun
 
 _above(hostnames) := _listeners_by("example.com/controller", hostnames)
 
-test_listener_gets_no_route_whose_hostnames_more_specific_listeners_take if {
+test_listener_gets_no_route_with_hostnames_of_more_specific_listeners if {
 	_above(["cart.shop.test"]) == {"own", "other-port"}
 	_above(["a.eu.shop.test"]) == {"narrow", "other-port", "secure"}
 	_above(["*.eu.shop.test"]) == {"narrow", "other-port", "secure"}
 	_above(["cart.shop.test", "a.eu.shop.test"]) == {"own", "narrow", "other-port", "secure"}
 }
 
-test_listener_keeps_a_route_of_which_it_gets_some_hostnames if {
+test_listener_keeps_a_route_with_some_hostnames_for_it if {
 	_above([]) == {"any", "wide", "narrow", "own", "other-port", "secure"}
 	_above(["*.test"]) == {"any", "wide", "narrow", "own", "other-port", "secure"}
 	_above(["x.shop.test"]) == {"wide", "other-port"}

@@ -232,7 +232,7 @@ test_nothing_is_below_a_listener_set_that_a_gateway_does_not_take if {
 
 _set_listener_tcp := "gateway.networking.k8s.io/ListenerSet/team/extra#tcp"
 
-test_below_a_gateway_is_what_its_listener_sets_hold if {
+test_below_a_gateway_are_the_objects_of_its_listener_sets if {
 	below := hierarchy.objects_below(_gateway_key) with input as _around([_listener_set("infra"), _set_route({})])
 	below == {_gateway_key, _set_key, _route_below}
 }

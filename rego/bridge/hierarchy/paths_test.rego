@@ -312,7 +312,7 @@ test_the_namespace_of_an_object_of_an_added_kind_is_above_it if {
 	}
 }
 
-test_what_a_module_links_to_a_service_leads_to_its_ports if {
+test_a_link_of_a_module_to_a_service_leads_to_its_ports if {
 	links := {[_edge_key, "core/Service/shop/other"]}
 	service := testing.service("other", [{"name": "http", "port": 80}])
 	paths := hierarchy.paths("core/Service/shop/other#http", false) with data.bridge.extensions.hierarchy as _module({"links": links})
@@ -320,7 +320,7 @@ test_what_a_module_links_to_a_service_leads_to_its_ports if {
 	paths == {[_edge_key, "core/Service/shop/other", "core/Service/shop/other#http"]}
 }
 
-test_below_an_object_of_a_further_kind_is_what_it_is_linked_to if {
+test_below_an_object_of_a_further_kind_are_its_linked_objects if {
 	links := {[_edge_key, _gateway_key]}
 	below := hierarchy.objects_below(_edge_key) with data.bridge.extensions.hierarchy as _module({"links": links})
 		with input as testing.changed([_edge])
@@ -351,7 +351,7 @@ test_a_policy_kind_may_declare_a_kind_virtual if {
 	not hierarchy.exists("acme.io/Vault/shop/any")
 }
 
-test_what_a_module_gives_in_another_shape_is_ignored_and_reported if {
+test_results_of_a_module_in_another_shape_are_ignored_and_reported if {
 	modules := {
 		"acme": {
 			"levels": {"Bucket": {"object": "Backend"}, "acme.io/A": "Backend", "acme.io/B": {"object": "Port"}, "core/Service": {"object": "Edge"}},
@@ -501,7 +501,7 @@ test_a_consumers_route_that_does_not_count_replaces_nothing if {
 	_counts(_producer_path, "app") == true with input as _consumed([_producer, route])
 }
 
-test_what_has_no_frontend_counts_for_every_source if {
+test_policies_without_a_frontend_count_for_every_source if {
 	hierarchy.counts_for(testing.cart_pay_path, "app")
 	hierarchy.counts_for(testing.cart_pay_path, "")
 	hierarchy.consumers(testing.cart_pay_path) == set()

@@ -71,7 +71,7 @@ test_the_second_rule_of_one_name_has_none if {
 	names == ["a", "[1]", "[2]", "[3]", "b"]
 }
 
-test_a_route_whose_rules_are_null_has_no_rules if {
+test_a_route_with_null_for_its_rules_has_no_rules if {
 	route := testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "cart"), {"rules": null})
 	names := hierarchy.section_names(testing.cart_route) with input as {"changes": {"upsert": [route]}}
 	names == []
@@ -182,7 +182,7 @@ test_a_frontend_is_in_the_index_as_such if {
 	backends == set()
 }
 
-test_below_a_service_is_what_it_is_the_frontend_of if {
+test_below_a_service_are_the_routes_of_its_frontend if {
 	below := hierarchy.objects_below(_catalog) with input as _mesh_world({})
 	below == {_catalog, _catalog_frontend, _mesh_key, "core/Service/shop/cart"}
 	from_frontend := hierarchy.objects_below(_catalog_frontend) with input as _mesh_world({})

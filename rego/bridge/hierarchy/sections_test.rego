@@ -36,7 +36,7 @@ test_a_section_has_one_canonical_key_whatever_its_spelling if {
 	}
 }
 
-test_what_does_not_exist_has_no_canonical_key if {
+test_missing_objects_have_no_canonical_key if {
 	every key in [
 		"core/Service/shop/gone",
 		"core/Service/shop/cart#gone",

@@ -102,7 +102,7 @@ test_hostnames_are_found_by_their_ending_and_paths_by_their_beginning if {
 	one == ["/"]
 }
 
-test_what_is_looked_for_is_no_pattern if {
+test_searched_text_is_no_pattern if {
 	every pair in [[".", []], ["/c+", [`/c+\E`]], [`/c+\E`, [`/c+\E`]], ["(", []]] {
 		found := index.some_served_paths(_parent, "shop.example.com", pair[0], 5) with data.index.served as _served
 		found == pair[1]

@@ -46,7 +46,7 @@ test_a_policy_declares_its_targets if {
 	}
 }
 
-test_what_declares_nothing_has_no_links if {
+test_objects_without_declarations_have_no_links if {
 	every obj in [
 		testing.resource("v1", "Namespace", "", "shop"),
 		testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "cart"),

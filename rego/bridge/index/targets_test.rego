@@ -33,7 +33,7 @@ test_the_singular_target_ref_counts_where_there_are_no_others if {
 	_refs({"targetRef": other, "targetRefs": [one]}) == [_gateway_key]
 }
 
-test_a_ref_without_namespace_names_the_policys_own_or_what_is_cluster_scoped if {
+test_a_ref_without_namespace_names_the_policys_own_or_a_cluster_scoped_object if {
 	_refs({"targetRefs": [
 		testing.service_ref("cart"),
 		{"group": "", "kind": "Namespace", "name": "shop"},
@@ -49,7 +49,7 @@ test_a_ref_without_namespace_names_the_policys_own_or_what_is_cluster_scoped if 
 	]
 }
 
-test_what_names_nothing_that_could_exist_is_no_ref if {
+test_a_name_that_no_object_can_have_is_no_ref if {
 	_refs({"targetRefs": [
 		null,
 		"public",

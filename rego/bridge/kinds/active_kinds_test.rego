@@ -81,7 +81,7 @@ test_a_policykind_that_is_invalid_is_reported_with_the_reason if {
 	}
 }
 
-test_a_policys_kind_is_what_is_stored_unless_a_policykind_changes if {
+test_a_policys_kind_is_the_stored_one_unless_a_policykind_changes if {
 	stored := {_type: {"kind": "RatePolicy", "class": "Direct"}}
 	query_input := "acme.io/RatePolicy/shop/slow"
 	before := kinds.of_policy(query_input) with data.kinds as stored

@@ -148,7 +148,7 @@ test_the_label_of_a_crd_changes_no_class_of_a_preset if {
 }
 
 # K1
-test_a_policykind_that_is_invalid_leaves_what_the_crd_says if {
+test_an_invalid_policykind_leaves_the_description_of_the_crd if {
 	_found([_crd("Direct", _plain), _rate_kind("rates", 1, {"mode": "Foo"})]).layers == ["CustomResourceDefinition"]
 }
 
@@ -277,7 +277,7 @@ test_a_label_says_the_class if {
 	_guesses(_plain, "Inherited").class == "Inherited"
 }
 
-test_what_is_guessed_is_active if {
+test_guessed_kinds_are_active if {
 	every label in ["", "direct", "inherited"] {
 		spec := object.union({"group": "acme.io", "kind": "RatePolicy"}, _guesses(_plain, label))
 		not kinds.problem(spec)
@@ -296,7 +296,7 @@ _rate(spec) := testing.with_spec(testing.resource("acme.io/v1", "RatePolicy", "s
 _to_gateway := {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "public"}
 
 # K6
-test_a_crd_whose_schema_has_target_refs_is_reported if {
+test_a_crd_with_target_refs_in_its_schema_is_reported if {
 	every field, shape in {
 		"targetRef": {"type": "object", "properties": _ref_fields},
 		"targetRefs": _list_of_refs({}),
@@ -384,7 +384,7 @@ test_target_kinds_are_those_that_the_schema_lists if {
 	}
 }
 
-test_target_kinds_whose_group_is_not_clear_are_not_guessed if {
+test_target_kinds_with_an_unclear_group_are_not_guessed if {
 	not _shape({"targetRefs": _list_of_refs({"kind": {"enum": ["Gateway", "Widget"]}})}).targets
 	not _shape({"targetRefs": _list_of_refs({})}).targets
 }
@@ -407,7 +407,7 @@ test_a_ref_with_a_namespace_needs_a_grant if {
 }
 
 # S3
-test_the_status_shape_is_what_the_schema_has if {
+test_the_status_shape_is_that_of_the_schema if {
 	every row in [
 		[{"ancestors": {}, "conditions": {}}, "Ancestors"],
 		[{"conditions": {}}, "Conditions"],
@@ -419,7 +419,7 @@ test_the_status_shape_is_what_the_schema_has if {
 }
 
 # T2
-test_refs_of_a_kind_whose_schema_has_no_sections_name_none if {
+test_refs_of_a_kind_without_sections_in_its_schema_name_none if {
 	gateway := "gateway.networking.k8s.io/Gateway"
 	stored := {_type: {"kind": "RatePolicy", "targetSections": false}}
 	not kinds.may_target_sections(_type, gateway) with data.kinds as stored
@@ -442,7 +442,7 @@ test_a_schema_without_wrappers_or_strategy_has_no_merge_settings if {
 }
 
 # GEP-713, "Abstract process for calculating effective policies", its wrappers
-test_defaults_and_overrides_are_wrappers_of_which_a_policy_has_one if {
+test_a_policy_has_one_of_the_wrappers_defaults_and_overrides if {
 	_form({"defaults": _object({}), "overrides": _object({"strategy": _enum(["atomic", "merge"])})}) == {
 		"specPaths": [
 			{"path": "/spec/overrides", "strategy": "AtomicOverrides", "strategyPath": "/spec/overrides/strategy"},
@@ -528,7 +528,7 @@ test_the_values_of_envoy_gateways_merge_type_have_their_strategies if {
 }
 
 # T2
-test_what_the_schema_sets_beside_a_wrapper_is_known_by_field if {
+test_fields_of_the_schema_beside_a_wrapper_are_known if {
 	wrapper := {"type": "object", "properties": {"strategy": {"type": "string", "default": "atomic"}, "limit": {"type": "integer", "default": 5}}}
 	schema := _schema(
 		{

@@ -206,7 +206,7 @@ test_a_schema_with_the_fields_or_with_any_fields_is_not_in_doubt if {
 }
 
 # K1
-test_a_policykind_that_sets_what_is_read_removes_the_doubt_about_the_preset if {
+test_a_policykind_that_sets_the_read_fields_removes_the_doubt_about_the_preset if {
 	_preset_doubts({"settings": {"type": "object"}}, [_rate_kind("rates", 1, {"specPaths": [{"path": "/spec/settings"}]})]) == []
 }
 

@@ -143,7 +143,7 @@ _kinds := {
 _route := "gateway.networking.k8s.io/HTTPRoute"
 
 # T2
-test_a_kind_may_target_what_it_lists_or_anything if {
+test_a_kind_may_target_its_listed_types_or_anything if {
 	kinds.may_target("example.com/ColorPolicy", _route) with data.kinds as _kinds
 	not kinds.may_target("example.com/ColorPolicy", "core/Service") with data.kinds as _kinds
 	kinds.may_target("acme.io/RatePolicy", "core/Service") with data.kinds as _kinds

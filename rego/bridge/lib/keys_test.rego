@@ -37,7 +37,7 @@ test_an_object_has_the_key_of_its_group_whatever_the_version if {
 	}) == "gateway.networking.k8s.io/Gateway/infra/public"
 }
 
-test_what_is_not_an_object_has_no_key if {
+test_values_that_are_no_objects_have_no_key if {
 	not keys.of({"kind": "Gateway", "metadata": {"name": "public"}})
 }
 

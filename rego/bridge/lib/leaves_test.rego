@@ -17,7 +17,7 @@ test_tombstones_are_taken_out_but_not_of_arrays if {
 	leaves.without_nulls({"a": null, "b": {"c": null, "d": [null, {"e": null}]}}) == {"b": {"d": [null, {"e": null}]}}
 }
 
-test_what_has_no_tombstones_stays if {
+test_specs_without_tombstones_stay if {
 	leaves.without_nulls({"a": {"b": 1}}) == {"a": {"b": 1}}
 }
 

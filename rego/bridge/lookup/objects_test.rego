@@ -27,7 +27,7 @@ test_a_change_deletes_an_object if {
 	not lookup.get(_cart) with data.objects as _stored with input as {"changes": {"delete": [_cart]}}
 }
 
-test_what_is_deleted_and_made_again_is_there if {
+test_a_deleted_and_recreated_object_exists if {
 	changes := {"delete": [_cart], "upsert": [_new]}
 	found := lookup.get(_cart) with data.objects as _stored with input as {"changes": changes}
 	found == _new
@@ -72,7 +72,7 @@ _aged_crd(plural, created) := object.union(
 	{"metadata": {"creationTimestamp": created}, "spec": {"group": "example.com", "names": {"kind": "Widget", "plural": plural}}},
 )
 
-test_type_of_which_all_objects_are_deleted_is_none if {
+test_type_with_deleted_objects_alone_is_none if {
 	stored := testing.stored([_old, testing.resource("v1", "Namespace", "", "shop")])
 	found := lookup.types with data.objects as stored with input as {"changes": {"delete": [_cart]}}
 	found == {"core/Namespace"}
@@ -122,7 +122,7 @@ test_age_is_the_time_of_creation if {
 }
 
 # F1
-test_what_has_no_time_of_creation_is_the_youngest if {
+test_objects_without_a_time_of_creation_are_the_youngest if {
 	every policy in [_aged(null), _aged(""), _aged(3), testing.resource("example.com/v1", "ColorPolicy", "shop", "warm")] {
 		age := lookup.age("example.com/ColorPolicy/shop/warm") with input as testing.changed([policy])
 		age == 9223372036854775807

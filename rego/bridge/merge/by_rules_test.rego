@@ -30,7 +30,7 @@ test_a_unit_is_taken_whole_from_one if {
 }
 
 # O3
-test_an_empty_patch_leaves_an_empty_spec_to_whom_it_is_by_rules_too if {
+test_an_empty_patch_leaves_an_empty_spec_to_its_owner_by_rules_too if {
 	_defaults({}, {}) == {"spec": {}, "origins": {"": "e"}}
 	_overrides({}, {}) == {"spec": {}, "origins": {"": "c"}}
 }
@@ -98,7 +98,7 @@ test_a_list_without_items_takes_none_away if {
 }
 
 # F7, F8: what was merged by other rules.
-test_what_is_keyed_and_listed_again_is_as_it_was if {
+test_keyed_lists_become_the_same_lists_again if {
 	every spec in [
 		{},
 		_high,

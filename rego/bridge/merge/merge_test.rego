@@ -69,7 +69,7 @@ test_an_empty_patch_changes_nothing if {
 }
 
 # O3
-test_an_empty_patch_leaves_an_empty_spec_to_whom_it_is if {
+test_an_empty_patch_leaves_an_empty_spec_to_its_owner if {
 	merge._patch_sides([_side("o", {}), _side("p", {})]) == {"spec": {}, "origins": {"": "o"}}
 }
 

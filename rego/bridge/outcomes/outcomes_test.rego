@@ -21,7 +21,7 @@ _cart_mark := [testing.cart_route, json.marshal({"name": "public", "namespace": 
 
 _scope(rule) := sprintf("Gateway/infra/public#http > HTTPRoute/shop/cart#%s", [rule])
 
-test_rows_tell_the_outcome_of_each_policy_and_who_decided if {
+test_rows_tell_the_outcome_of_each_policy_and_the_deciding_one if {
 	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_high, _low, _infra_grant])
 	rows == [
 		{
@@ -45,7 +45,7 @@ test_rows_tell_the_outcome_of_each_policy_and_who_decided if {
 	]
 }
 
-test_a_policy_whose_path_is_an_error_failed_there if {
+test_a_policy_with_an_error_at_a_path_failed_there if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
 	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
 		with effective.stacks as [[testing.cart_pay_path, attached]]

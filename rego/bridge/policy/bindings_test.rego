@@ -149,7 +149,7 @@ test_an_exclusion_of_one_set_leaves_other_bindings_of_the_policy_alone if {
 }
 
 # T10
-test_what_a_missing_placement_or_set_would_bind_is_not_bound if {
+test_policies_of_a_missing_placement_or_set_are_not_bound if {
 	_clusters_of("loose", [
 		_decision("gone", ["idle"]),
 		_binding("astray", "gone", [["Policy", "loose"]]),
@@ -272,7 +272,7 @@ test_stored_objects_bind_as_changed_ones_do if {
 	_stored_at([_ocm_kind, _ocm_policy("loose"), _managed("north")], _cluster_key("north"), {}) == set()
 }
 
-test_a_change_of_what_binds_counts_in_place_of_what_is_stored if {
+test_a_changed_binding_counts_in_place_of_the_stored_one if {
 	every row in [
 		[{"upsert": [_binding("direct", "all", [["Policy", "loose"]])]}, {_ocm_key("loose"), _ocm_key("logs")}],
 		[{"upsert": [_decision("all", ["idle"])]}, set()],
@@ -289,7 +289,7 @@ _links_of(obj) := declared if {
 	declared := policy.declared_bindings(keys.type(obj.apiVersion, obj.kind), obj) with input as testing.changed(_fleet)
 }
 
-test_the_index_has_what_an_object_binds_and_to_what if {
+test_the_index_has_both_sides_of_a_binding if {
 	selecting := {"path": ["selecting", concat("/", [_ocm, "Policy"])], "value": true}
 	_links_of(_binding("direct", "all", [["Policy", "limits"]])).bound == {
 		{"path": ["bound", _ocm_key("limits")], "value": true},
@@ -305,26 +305,26 @@ test_the_index_has_what_an_object_binds_and_to_what if {
 	not _links_of(_set("base", ["logs"], [])).selectors
 }
 
-test_links_of_what_binds_depend_on_the_kinds_that_it_binds if {
+test_links_of_a_binding_depend_on_the_kinds_that_it_binds if {
 	binding := _binding("direct", "all", [])
 	other := testing.policykind(object.union(_ocm_kind.spec, {"conditions": "Enforced"}))
 	changed := policy.declared_bindings(concat("/", [_ocm, "PlacementBinding"]), binding) with input as testing.changed(_fleet_with([other]))
 	changed.facts.by != _links_of(binding).facts.by
 }
 
-test_of_what_binds_only_decisions_are_read_with_their_status if {
+test_only_decisions_among_bindings_are_read_with_their_status if {
 	types := policy.binding_in_status with input as testing.changed(_fleet)
 	types == [concat("/", [_ocm_clusters, "PlacementDecision"])]
 }
 
-test_the_kinds_of_what_changed_bindings_bind_are_known if {
+test_the_kinds_of_policies_of_changed_bindings_are_known if {
 	found := policy.kinds_of_changed_bindings with input as testing.changed(_fleet)
 	found == {concat("/", [_ocm, "Policy"])}
 	none := policy.kinds_of_changed_bindings with input as testing.changed([])
 	none == set()
 }
 
-test_a_change_of_what_binds_concerns_the_policies_above_it if {
+test_a_change_of_a_binding_concerns_the_policies_above_it if {
 	through := {key: found |
 		some key in [_bound_in("grouped"), _decided("some-decision"), _decided("all-decision"), _ocm_key("loose"), testing.cart_route]
 		found := policy.policies_bound_through({key}, set()) with input as testing.changed(_fleet)
@@ -340,7 +340,7 @@ test_a_change_of_what_binds_concerns_the_policies_above_it if {
 	former == {_ocm_key("loose")}
 }
 
-test_a_change_of_what_binds_concerns_the_targets_below_it if {
+test_a_change_of_a_binding_concerns_the_targets_below_it if {
 	kind := concat("/", [_ocm, "Policy"])
 	now := policy.targets_bound_through({_bound_in("grouped")}, set()) with input as testing.changed(_fleet)
 	now == {[kind, _cluster_key("north")], [kind, _cluster_key("south")]}

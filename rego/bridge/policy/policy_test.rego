@@ -22,7 +22,7 @@ _strategy(by, changes) := found if {
 
 _current := _stored_kinds["example.com/ColorPolicy"].by
 
-test_stored_facts_count_while_what_they_are_made_from_is_current if {
+test_stored_facts_count_while_their_sources_are_current if {
 	_strategy(_current, {}) == "Stored"
 	_strategy("another", {}) == "AtomicDefaults"
 }
@@ -82,7 +82,7 @@ _proper(spec) := proper if {
 	proper := _said(_warm) with input as testing.changed([testing.color("shop", "warm", 1, [_cart_ref], spec)])
 }
 
-test_a_bare_spec_is_what_is_left_without_targets_and_strategy if {
+test_a_bare_spec_is_the_spec_without_targets_and_strategy if {
 	_proper({"theme": "dark", "strategy": "patch"}) == {
 		"spec": {"theme": "dark"},
 		"strategy": "PatchDefaults",

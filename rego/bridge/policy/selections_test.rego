@@ -50,7 +50,7 @@ _bank := "core/Service/bank/bank"
 _public := "gateway.networking.k8s.io/Gateway/infra/public"
 
 # T8
-test_field_selects_services_whose_pods_all_have_the_labels if {
+test_field_selects_services_with_the_labels_on_all_pods if {
 	_selected("shop", {"selector": {"matchLabels": {"app": "cart"}}}, []) == {_till}
 	_selected("shop", {"selector": {"app": "cart", "tier": "front"}}, []) == {_till}
 	_selected("shop", {"selector": {"matchLabels": {"app": "cart", "version": "v1"}}}, []) == set()
@@ -183,7 +183,7 @@ _limit_key := "acme.io/LimitPolicy/root/limit"
 _text := `{"by":"Workloads","controllers":["example.com/ours"],"exceptClasses":["waypoint"],"matchExpressions":[],"matchLabels":{"app":"cart"},"namespaces":{}}`
 
 # T8
-test_policykind_selects_only_what_policies_may_target if {
+test_policykind_selects_only_possible_targets if {
 	kinds.problems(object.union(_limit_kind, {"targets": [{"group": "", "kind": "Service"}]})) == ["selectors[0].targets[1]: targets does not list Gateway"]
 	kinds.problems(_limit_kind) == []
 }

@@ -48,7 +48,7 @@ test_an_unknown_kind_that_a_policykind_names_is_a_problem_of_the_policykind if {
 	_of(key, [kind]) == {[key, "UnknownKind"]}
 }
 
-test_links_that_do_not_count_are_problems_of_who_declares_them if {
+test_ignored_links_are_problems_of_the_declaring_objects if {
 	torn := testing.route(
 		"torn",
 		[{"name": "gone", "namespace": "infra"}],
@@ -76,7 +76,7 @@ test_a_listener_is_a_problem_only_if_the_parent_ref_has_no_other_or_names_it if 
 	]}
 }
 
-test_what_is_being_deleted_has_no_problems if {
+test_objects_in_deletion_have_no_problems if {
 	lost := testing.color("shop", "lost", 1, [], {"theme": "dark"})
 	going := object.union(lost, {"metadata": {"deletionTimestamp": "2026-01-02T00:00:00Z"}})
 	_of("example.com/ColorPolicy/shop/lost", [going]) == set()

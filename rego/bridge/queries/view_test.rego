@@ -26,7 +26,7 @@ _stored := {
 	"core": {"Namespace": {"-": {"infra": {"kind": "Namespace"}}}},
 }
 
-test_object_of_which_the_view_has_a_part_is_an_error if {
+test_object_that_is_in_the_view_in_part_is_an_error if {
 	every key in {"core/Namespace/-/infra", "gateway.networking.k8s.io/GatewayClass/-/example", "core/Service/shop/elsewhere"} {
 		_ask("effective", {"targets": [key]}).error.code == "NotInView"
 		_ask("explain", {"target": key}).error.code == "NotInView"
@@ -48,7 +48,7 @@ test_view_without_gateways_has_no_listeners if {
 	found.error == {"code": "NotInView", "message": "a Gateway is not in the view shop: ask an OPA whose view has it"}
 }
 
-test_problems_are_those_of_objects_in_the_view_and_of_policies_whose_targets_all_are if {
+test_problems_are_those_of_objects_in_the_view_and_of_policies_with_all_targets_there if {
 	torn := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "all", "backendRefs": [{"name": "missing", "port": 80}]}])
 	own := testing.color("shop", "own", 1, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
 	torn_in_two := testing.color("infra", "both", 1, [testing.ref("Gateway", "public"), testing.ref("Gateway", "other")], {"theme": "dark"})

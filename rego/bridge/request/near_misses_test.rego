@@ -100,7 +100,7 @@ test_route_that_names_another_listener_is_told_apart_from_one_that_is_attached_t
 	[one.message | some one in attached.candidates] == ["is attached to Gateway/infra/two#other"]
 }
 
-test_entry_points_that_refuse_a_request_name_what_they_accept if {
+test_entry_points_that_refuse_a_request_name_their_protocols_and_hosts if {
 	gateway := testing.gateway("two", [testing.listener("http", 80)])
 	query_input := {"host": "odd.example.com", "port": 81, "gateway": "gateway.networking.k8s.io/Gateway/infra/two"}
 	near := request.nearest with input as object.union(query_input, testing.changed([gateway]))
@@ -112,14 +112,14 @@ _authorization := {"filter": "ExternalAuth", "place": "filters[0]", "problem": {
 
 _open := {"problem": null, "weight": 1, "filters": []}
 
-test_rule_whose_authorization_has_no_backend_fails_closed if {
+test_rule_with_authorization_without_a_backend_fails_closed if {
 	filters := [{"type": "ExternalAuth"}, {"type": "RequestRedirect"}]
 	_guarded_failure(filters, [_open], [_authorization]).message == "the filter ExternalAuth has no backend, and fails closed"
 	_guarded_failure(filters, [_open], [object.union(_authorization, {"problem": null})]) == null
 	_guarded_failure(filters, [_open], [object.union(_authorization, {"filter": "RequestMirror"})]) == null
 }
 
-test_backend_whose_authorization_has_no_backend_gets_no_requests if {
+test_backend_with_authorization_without_a_backend_gets_no_requests if {
 	guarded := object.union(_open, {"filters": [{"type": "ExternalAuth"}]})
 	closed := object.union(_authorization, {"place": "backendRefs[1].filters[0]"})
 	_guarded_failure([], [_open, guarded], [closed]) == null

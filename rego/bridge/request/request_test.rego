@@ -2,7 +2,7 @@ package bridge.request_test
 
 import data.bridge.request
 
-test_what_the_input_has_tells_the_protocol if {
+test_fields_of_the_input_tell_the_protocol if {
 	request.request.protocol == "HTTP" with input as {"host": "a"}
 	request.request.protocol == "HTTPS" with input as {"protocol": "HTTPS"}
 	request.request.protocol == "GRPC" with input as {"grpc": {"service": "s", "method": "m"}}
@@ -23,7 +23,7 @@ test_a_call_is_a_path_and_a_header_with_several_values_is_one if {
 	query_input.headers == {"a": "1,2,3"}
 }
 
-test_what_is_wrong_with_a_request_is_reported if {
+test_errors_of_a_request_are_reported if {
 	wrong := [
 		{"host": 1},
 		{"protocol": "QUIC"},

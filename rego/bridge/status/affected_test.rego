@@ -29,7 +29,7 @@ _timeout_condition(message) := {
 _by_slow := _timeout_condition("Affected by TimeoutPolicy/shop/slow")
 
 # S4, GEP-713 "Target object status"
-test_an_object_shows_which_policies_affect_it if {
+test_an_object_shows_the_policies_that_affect_it if {
 	acting := {_timeout_kind: {"": [_slow, "example.com/TimeoutPolicy/shop/fast"]}, "example.com/ColorPolicy": {}}
 	_affected(_cart, acting, []) == {
 		"object": _cart,
@@ -142,7 +142,7 @@ test_a_kind_without_conditions_has_an_annotation if {
 }
 
 # S4
-test_a_kind_whose_crd_has_conditions_shows_them_as_far_as_there_is_room if {
+test_a_kind_with_conditions_in_its_crd_shows_them_as_far_as_there_is_room if {
 	shown := [found.conditions |
 		some schema in [{"conditions": {}}, {"conditions": {"maxItems": 1}}]
 		some theirs in [[], [{"type": "Theirs"}]]

@@ -44,7 +44,7 @@ test_the_outcome_is_one_word_for_all_paths if {
 }
 
 # S1
-test_what_is_not_accepted_shows_no_programmed if {
+test_unaccepted_policies_show_no_programmed if {
 	refused := testing.color("shop", "warm", 1, [_gone], {})
 	not _of_policy(refused, _warm, []).outcome
 	_of_policy(refused, _warm, []).conditions == [_condition("False", "TargetNotFound", "Target HTTPRoute/shop/gone is not found")]
@@ -170,7 +170,7 @@ test_an_ancestor_lists_the_targets_that_have_a_path_through_it if {
 }
 
 # S3
-test_a_ref_whose_paths_lead_to_no_ancestor_is_counted_over_them if {
+test_a_ref_with_paths_to_no_ancestor_is_counted_over_them if {
 	tally := object.union(_nowhere, {"ancestor": "", "targets": ["core/Service/shop/cart"]})
 	ancestors := _of_policy(_timeout([testing.service_ref("cart")]), _slow, [tally]).ancestors
 	[[entry.ancestorRef.name, entry.conditions[1].reason] | some entry in ancestors] == [["cart", "Overridden"]]
@@ -207,7 +207,7 @@ _accepted(refs) := condition if {
 
 _condition(state, reason, message) := {"type": "Accepted", "status": state, "reason": reason, "message": message}
 
-test_a_policy_whose_refs_are_all_accepted_is_accepted if {
+test_a_policy_with_accepted_refs_alone_is_accepted if {
 	_accepted([_cart_ref]) == _condition("True", "Accepted", "Policy has been accepted")
 }
 
@@ -396,7 +396,7 @@ test_a_message_fits_into_a_condition if {
 }
 
 # S1
-test_what_does_not_fit_into_a_message_is_counted if {
+test_the_rest_of_a_long_message_is_counted if {
 	sentence := _long(10000)
 	message := status.join_sentences([sentence | some _ in numbers.range(1, 5)], 8)
 	message == concat(". ", [sentence, sentence, sentence, "And 2 more explanations"])

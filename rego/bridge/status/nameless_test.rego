@@ -25,7 +25,7 @@ test_refs_that_name_nothing_share_an_entry_that_names_each if {
 }
 
 # K4, O4
-test_frontends_that_a_policy_names_are_reported_as_what_they_are if {
+test_frontends_that_a_policy_names_are_reported_as_frontends if {
 	kind := testing.policykind(object.union(testing.timeout_kind, {
 		"kind": "RetryPolicy",
 		"class": "Inherited",

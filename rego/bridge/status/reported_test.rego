@@ -38,7 +38,7 @@ _at_public(outcome, by) := {
 }
 
 # S5
-test_an_observed_policy_has_what_its_controller_reports if {
+test_an_observed_policy_has_the_conditions_of_its_controller if {
 	conditions := [_says("Accepted", "True", "Accepted")]
 	shown := {"ancestors": [_entry_of(conditions, _public)]}
 	_reports({"statusShape": "Ancestors"}, shown, [_at_public("Programmed", [])]) == [{

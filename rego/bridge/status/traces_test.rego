@@ -44,7 +44,7 @@ test_entry_of_a_route_without_a_mark_is_no_trace if {
 	_traced(object.union(testing.route("cart", [], []), {"status": {"parents": parents}})) == {}
 }
 
-test_marks_of_forgotten_policy_kinds_are_known_by_who_wrote_them if {
+test_marks_of_forgotten_policy_kinds_are_known_by_their_writer if {
 	old := "old.io/OldPolicyAffected"
 	shown := object.union(testing.service("cart", []), _shows([old, "acme.io/OtherPolicyAffected"]))
 	fields := {"f:status": {"f:conditions": {_type_field(old): {"f:status": {}}}}}
@@ -96,7 +96,7 @@ test_conditions_of_policies_are_a_bridges_whole if {
 	[_traced(annotated), _traced(kind)] == [{"annotations": {"policybridge.io/status"}}, {"status": {true}}]
 }
 
-test_of_a_webhook_what_the_bridge_has_written_is_known if {
+test_fields_of_a_webhook_that_the_bridge_wrote_are_known if {
 	shown := {"name": "b.io", "failurePolicy": "Fail", "clientConfig": {"caBundle": "…"}}
 	webhook := object.union(
 		testing.resource("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "", "policy-bridge"),
@@ -146,13 +146,13 @@ test_policies_their_targets_and_parents_of_effective_targets_are_written_to if {
 	]
 }
 
-test_what_is_not_replicated_is_never_written_to if {
+test_types_that_are_not_replicated_are_never_written_to if {
 	described := _acme({"targets": [{"group": "acme.io", "kind": "Bucket"}]})
 	_written([described], set()) == {"status": ["acme.io/AcmePolicy"], "annotations": []}
 	_written([described], {"acme.io/Bucket"}) == {"status": ["acme.io/AcmePolicy"], "annotations": ["acme.io/Bucket"]}
 }
 
-test_a_kind_that_lists_no_targets_writes_to_the_hierarchy_and_to_what_the_settings_name if {
+test_a_kind_without_listed_targets_writes_to_the_hierarchy_and_to_types_of_the_settings if {
 	found := _written([_acme({})], {"apps/Deployment"})
 	found.annotations == ["apps/Deployment"]
 	{"core/Namespace", "core/Service", _gateway_api_type("TLSRoute")} - {type | some type in found.status} == set()

@@ -25,7 +25,7 @@ _admission_in(objects, query_input) := found if {
 
 _cart_ref := [testing.ref("HTTPRoute", "cart")]
 
-test_what_is_no_request_is_an_error if {
+test_an_input_that_is_no_request_is_an_error if {
 	kind := {"group": "core", "version": "v1", "kind": "Service"}
 	every query_input in [{"object": {}}, {"kind": kind, "object": {}}, {"operation": "CREATE", "kind": {"kind": "Service"}}] {
 		found := v1.admission with input as query_input
@@ -79,7 +79,7 @@ test_a_policy_lists_policies_that_override_it_and_that_it_overrides if {
 	]
 }
 
-test_a_policy_in_conflict_is_reported_with_whom if {
+test_a_policy_in_conflict_is_reported_with_the_other_one if {
 	old := testing.timeout("old", 1, [testing.service_ref("cart")], {"request": "1s"})
 	new := testing.timeout("new", 1, [testing.service_ref("cart")], {"request": "2s"})
 	_admission_in([old], _asks("CREATE", object.union(new, {"metadata": {"creationTimestamp": null}}))).warnings == ["TimeoutPolicy/shop/new conflicts with shop/old: The older TimeoutPolicy/shop/old already targets Service/shop/cart"]
@@ -186,7 +186,7 @@ test_audited_are_the_objects_of_the_kinds_that_a_constraint_names if {
 	found == {"seen": ["core/Service/shop/cart", "core/Service/shop/stock"]}
 }
 
-test_matched_among_objects_is_what_the_whole_match_selects if {
+test_matched_objects_satisfy_the_whole_match if {
 	narrow := testing.with_spec(
 		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "narrow"),
 		{"policy": "testing.seen", "match": {"kinds": [{"apiGroups": [""], "kinds": ["Service"]}], "name": "cart"}},
@@ -197,7 +197,7 @@ test_matched_among_objects_is_what_the_whole_match_selects if {
 	found == {"narrow": ["core/Service/shop/cart"]}
 }
 
-test_audited_in_a_namespace_is_what_goes_by_its_labels if {
+test_audited_objects_of_a_namespace_follow_its_labels if {
 	namespaced := testing.with_spec(
 		testing.resource("policybridge.io/v1alpha1", "Constraint", "", "by-namespace"),
 		{"policy": "testing.seen", "match": {"namespaceSelector": {"matchLabels": {"team": "shop"}}}},
@@ -219,7 +219,7 @@ test_constraints_are_reported if {
 	]
 }
 
-test_what_is_queried_wrongly_is_an_error if {
+test_a_malformed_query_is_an_error if {
 	every query_input in [
 		{"objects": "cart"},
 		{"objects": ["cart"]},

@@ -13,7 +13,7 @@ test_a_route_concerns_its_rules_and_the_policies_that_name_it if {
 	_concerned([_warm, _slow], testing.cart_route, []) == [{_color: _both}, [_warm_key]]
 }
 
-test_a_policy_concerns_what_it_reaches_and_those_that_share_its_target if {
+test_a_policy_concerns_its_targets_and_policies_with_the_same_target if {
 	other := testing.timeout("other", 2, [testing.service_ref("cart")], {})
 	_concerned([_slow, other], _slow_key, []) == [
 		{"example.com/TimeoutPolicy": _services},
@@ -55,7 +55,7 @@ test_a_grant_concerns_those_that_refer_into_its_namespace if {
 	]
 }
 
-test_a_grant_and_a_namespace_concern_what_policies_of_others_select_there if {
+test_a_grant_and_a_namespace_concern_objects_that_foreign_policies_select_there if {
 	selector := {"group": testing.gateway_group, "kind": "HTTPRoute", "namespaces": {"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}}}
 	far := testing.color("blog", "far", 1, [], {"targetSelectors": [selector]})
 	grant := testing.grant("shop", "example.com", "ColorPolicy", "blog", testing.gateway_group, "HTTPRoute")
@@ -73,7 +73,7 @@ test_a_policykind_concerns_the_other_policykinds if {
 }
 
 # S3
-test_a_gateway_concerns_what_keeps_its_status_for_gateways_above_it if {
+test_a_gateway_concerns_objects_that_keep_a_status_for_gateways_above_it if {
 	_concerns_tls_policies("gateway.networking.k8s.io/Gateway/infra/public", {"statusShape": "Ancestors"})
 }
 
@@ -145,7 +145,7 @@ test_an_object_concerns_the_policies_that_select_such_objects_in_its_namespace i
 }
 
 # T1
-test_a_policy_concerns_what_it_selects_and_what_it_selected_before if {
+test_a_policy_concerns_its_present_and_former_selection if {
 	path := ["selectors", "shop", "gateway.networking.k8s.io/HTTPRoute", `{"matchExpressions":[],"matchLabels":{"color":"blue"}}`]
 	named := testing.color("shop", "named", 2, [testing.ref("HTTPRoute", "red")], {})
 	key := "example.com/ColorPolicy/shop/by-label"
@@ -260,7 +260,7 @@ test_a_policy_concerns_all_targets_of_those_that_it_may_conflict_with if {
 
 _services := ["core/Service/shop/cart", "core/Service/shop/cart#admin", "core/Service/shop/cart#http"]
 
-test_scopes_are_what_the_policies_of_each_kind_reach if {
+test_scopes_are_the_targets_of_the_policies_of_each_kind if {
 	all := v1.scopes with input as testing.changed([_warm, _slow])
 	one := v1.scopes with input as _query_input([_warm, _slow], {"policyKind": _color})
 	all == {_color: [_rule_one, testing.cart_pay], "example.com/TimeoutPolicy": _services}
@@ -292,7 +292,7 @@ test_active_kinds_are_reported_by_name if {
 	object.keys(found) == {_color, "example.com/TimeoutPolicy"}
 }
 
-test_a_crd_whose_label_is_not_a_class_is_reported if {
+test_a_crd_with_a_label_that_is_no_class_is_reported if {
 	crd := object.union(
 		testing.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "odds.acme.io"),
 		{
@@ -313,7 +313,7 @@ test_questions_about_all_objects_refuse_changes_of_a_wrong_form if {
 	count(answers) == 7
 }
 
-test_deleted_objects_are_those_that_a_change_deletes_with_what_is_in_a_namespace if {
+test_deleted_objects_are_those_of_a_change_and_of_deleted_namespaces if {
 	found := v1.deleted_objects with data.objects as testing.stored(array.concat(testing.world, [_warm]))
 		with input as {"changes": {"delete": ["core/Namespace/-/shop"]}}
 	found == ["core/Namespace/-/shop", "core/Service/shop/cart", _warm_key, testing.cart_route]

@@ -45,7 +45,7 @@ test_effective_takes_a_named_rule_by_its_place if {
 	found == [_entry_at(testing.cart_pay)]
 }
 
-test_effective_answers_from_what_is_stored_as_from_a_change if {
+test_effective_answers_from_stored_objects_as_from_a_change if {
 	objects := array.concat(testing.world, [_warm])
 	kinds := v1.kinds_in_force with data.objects as testing.stored(objects)
 	found := v1.effective with input as {"targets": [testing.cart_pay]}
@@ -64,7 +64,7 @@ _explained(objects, fields) := found if {
 	found := v1.explain with input as _query_input(objects, object.union({"policyKind": _color}, fields))
 }
 
-test_explain_tells_the_steps_and_what_does_not_count if {
+test_explain_tells_the_steps_and_the_ignored_policies if {
 	far := testing.color("shop", "far", 2, [testing.far_ref("Gateway", "infra", "public")], {})
 	_explained([_warm, far], {"target": testing.cart_pay}) == [{
 		"target": testing.cart_pay,
@@ -87,7 +87,7 @@ test_explain_answers_for_each_target_below if {
 	[entry.target | some entry in _explained([_warm], {"target": "gateway.networking.k8s.io/Gateway/infra/public"})] == _both
 }
 
-test_explain_lists_a_kind_of_which_nothing_counts if {
+test_explain_lists_a_kind_with_ignored_policies_alone if {
 	far := testing.color("shop", "far", 2, [testing.far_ref("Gateway", "infra", "public")], {})
 	[[entry.paths, count(entry.attachments)] | some entry in _explained([far], {"target": testing.cart_pay})] == [[[], 1]]
 	_explained([], {"target": testing.cart_pay}) == []
@@ -195,7 +195,7 @@ _followed(objects, scopes, watched) := found if {
 
 _held := testing.color("shop", "one", 2, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
 
-test_what_is_below_a_watched_target_is_reported if {
+test_objects_below_a_watched_target_are_reported if {
 	every watched in [testing.cart_pay, testing.cart_route, testing.listener_http, _gateway, "core/Namespace/-/shop"] {
 		found := _followed([_held], {_color: [testing.cart_pay]}, [watched])
 		[[entry.target, entry.policyKind, entry.watched] | some entry in found] == [[testing.cart_pay, _color, [watched]]]
@@ -211,7 +211,7 @@ test_a_path_below_a_route_that_nothing_accepts_is_followed_with_the_reasons if {
 	[path.notAttached | some path in entry.paths] == [["Gateway/infra/gone does not exist"]]
 }
 
-test_what_is_not_below_a_watched_target_is_not_reported if {
+test_objects_beside_a_watched_target_are_not_reported if {
 	other := "gateway.networking.k8s.io/Gateway/infra/public#alt"
 	_followed([_held], {_color: [testing.cart_pay]}, [other, "core/Namespace/-/else", "core/Service/shop/cart"]) == []
 }
@@ -225,7 +225,7 @@ test_deleted_objects_are_absent if {
 	_followed([], {_color: ["gateway.networking.k8s.io/HTTPRoute/shop/gone#[0]"], "example.com/Nope": [testing.cart_pay]}, [_gateway]) == []
 }
 
-test_what_is_watched_must_be_keys if {
+test_watched_targets_must_be_keys if {
 	_followed([], {_color: []}, ["x"]).error.code == "InvalidInput"
 	_followed([], 3, [_gateway]).error.code == "InvalidInput"
 }
@@ -266,14 +266,14 @@ _impact_of(objects, fields) := found if {
 	found := v1.impact with input as _query_input(objects, fields)
 }
 
-test_impact_tells_the_scopes_and_what_would_be_without_the_policy if {
+test_impact_tells_the_scopes_and_the_values_without_the_policy if {
 	found := _impact_of([_cart_policy, _pay_policy], {"policy": "example.com/ColorPolicy/shop/cart"})
 	found.scopes == [_rule_one, testing.cart_pay]
 	found.counts == {"scopes": 2, "compared": 2, "outcomes": {"Programmed": 1, "PartiallyProgrammed": 0, "Overridden": 1}}
 	[[difference.target, difference.before.spec, difference.after] | some difference in found.ifDeleted; difference.target == _rule_one] == [[_rule_one, {"theme": "dark"}, null]]
 }
 
-test_a_policy_that_is_overridden_changes_only_who_is_named if {
+test_an_overridden_policy_changes_only_the_named_owner if {
 	found := _impact_of([_cart_policy, _pay_policy], {"policy": "example.com/ColorPolicy/shop/cart"})
 	difference := [difference | some difference in found.ifDeleted; difference.target == testing.cart_pay][0]
 	difference.before.spec == difference.after.spec

@@ -72,7 +72,7 @@ test_route_is_a_neighbor_of_its_gateway_and_of_its_backend_though_neither_exists
 	not route in _neighbors("core/Service/shop/basket", changes)
 }
 
-test_a_grant_has_the_objects_on_both_sides_of_what_it_allows_as_neighbors if {
+test_a_grant_has_the_objects_on_both_of_its_sides_as_neighbors if {
 	rules := [{"backendRefs": [{"name": "stock", "namespace": "blog", "port": 80}, {"name": "cart", "port": 80}]}]
 	far := object.union(_neighboring_route, {"spec": {"rules": rules}})
 	grant := "gateway.networking.k8s.io/ReferenceGrant/blog/grant"
@@ -242,7 +242,7 @@ _view_of(query_input) := found if {
 		with input as query_input
 }
 
-test_view_of_a_gateway_has_what_is_below_and_above_it if {
+test_view_of_a_gateway_has_the_objects_below_and_above_it if {
 	found := _view_of({"roots": ["gateway.networking.k8s.io/Gateway/infra/public"], "types": []})
 	some key in found.keys
 	startswith(key, "gateway.networking.k8s.io/HTTPRoute/")

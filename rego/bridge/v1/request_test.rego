@@ -34,7 +34,7 @@ test_request_has_fields_where_the_query_asks if {
 }
 
 # The index as it is stored gives the same as one that is made of changes.
-test_request_is_the_same_of_what_is_stored_and_of_changes if {
+test_request_is_the_same_for_stored_objects_and_changes if {
 	query_input := {"host": "www.example.com", "port": 80}
 	stored := v1.request with input as query_input with data.objects as testing.stored(testing.world) with data.index as testing.stored_index(testing.world)
 	stored == _query_input(query_input, [])

@@ -26,7 +26,7 @@ test_slice_has_the_routes_of_shared_backends if {
 	found.names == [["shop", "cart"], ["shop", "shared"]]
 }
 
-test_slice_has_routes_whose_frontend_is_a_backend if {
+test_slice_has_routes_with_a_backend_as_frontend if {
 	mesh := testing.route("mesh", [{"group": "", "kind": "Service", "name": "cart"}], [])
 	_key_of_route("mesh") in _slice([], [mesh]).read
 }

@@ -95,7 +95,7 @@ _affected_by(policies) := [condition.message |
 	condition.type == "example.com/TimeoutPolicyAffected"
 ]
 
-test_affected_computes_who_acts_or_is_reported if {
+test_affected_computes_acting_or_reported_policies if {
 	objects := ["core/Service/shop/cart", "core/Service/shop/gone"]
 	computed := v1.affected with input as _query_input([_slow], {"objects": objects})
 	acting := {"core/Service/shop/cart": {"example.com/TimeoutPolicy": {"": ["example.com/TimeoutPolicy/shop/other"]}}}
@@ -107,7 +107,7 @@ test_affected_computes_who_acts_or_is_reported if {
 	count(computed) == 1
 }
 
-test_affected_gets_what_full_statuses_leave_out_and_which_kinds_there_were if {
+test_affected_gets_the_rest_of_full_statuses_and_the_former_kinds if {
 	found := v1.affected with input as _query_input([], {
 		"objects": ["core/Service/shop/cart"],
 		"affectedBy": {},
@@ -125,7 +125,7 @@ test_status_names_former_controllers_of_the_policys_kind if {
 	[entry.former | some entry in found] == [{"ColorPolicy.io/ctl"}]
 }
 
-test_affected_refuses_what_is_not_a_list_of_keys if {
+test_affected_refuses_an_input_that_is_no_list_of_keys if {
 	found := v1.affected with input as {"objects": "x"}
 	found.error.code == "InvalidInput"
 }
@@ -180,7 +180,7 @@ _remediation(objects, keys, fields) := object.union(object.remove(found, ["remed
 
 _reported(found) := {report.item | some report in found.reports; report.desired}
 
-test_remediation_of_a_policy_gives_what_separate_queries_give if {
+test_remediation_of_a_policy_equals_separate_queries if {
 	found := _remediation([_warm], [_warm_key], {})
 	targets := [_rule_one, testing.cart_pay]
 	rows := v1.outcomes with input as _query_input([_warm], {"policyKind": _color, "targets": targets})
@@ -213,7 +213,7 @@ test_remediation_leaves_out_policies_that_reach_more_than_the_change if {
 	not ["policy", "example.com/ColorPolicy/shop/both"] in _reported(found)
 }
 
-test_remediation_of_a_large_change_says_only_what_is_concerned if {
+test_remediation_of_a_large_change_lists_only_concerned_targets if {
 	found := _remediation([_warm], [_warm_key], {"most": 1})
 	object.keys(found) == {"scopes", "objects", "policies"}
 }
@@ -257,13 +257,13 @@ test_traces_are_by_object_and_only_of_those_that_have_any if {
 	v1.traces == {"core/Service/shop/cart": {"types": {"old.io/OldPolicyAffected"}}} with input as query_input
 }
 
-test_written_types_are_reported_for_what_is_replicated if {
+test_written_types_are_reported_for_replicated_types if {
 	v1.writable_types == {"status": ["core/Service", "example.com/TimeoutPolicy"], "annotations": []} with input as {
 		"replicated": ["core/Service"],
 		"changes": {"upsert": [testing.policykind(testing.timeout_kind)]},
 	}
 }
 
-test_what_is_replicated_has_to_be_a_list if {
+test_replicated_types_have_to_be_a_list if {
 	v1.writable_types.error.code == "InvalidInput" with input as {"replicated": "core/Service"}
 }

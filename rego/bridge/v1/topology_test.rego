@@ -83,7 +83,7 @@ test_a_picture_begins_at_the_top if {
 	testing.cart_route in found[3]
 }
 
-test_a_picture_begins_with_what_policies_name_too if {
+test_a_picture_begins_with_the_targets_of_policies_too if {
 	slow := testing.timeout("slow", 1, [testing.service_ref("lonely")], {"request": "1s"})
 	found := v1.picture_roots with input as _query_input([slow], {})
 	"core/Service/shop/lonely" in found[4]
@@ -99,7 +99,7 @@ test_an_object_tells_its_nodes_and_the_edges_that_it_declares if {
 	[testing.cart_pay, "core/Service/shop/cart"] in found.edges
 }
 
-test_a_backend_does_not_tell_who_leads_to_it if {
+test_a_backend_does_not_name_the_rules_above_it if {
 	found := _picture([], ["core/Service/shop/cart"])["core/Service/shop/cart"]
 	not found.alone
 	every edge in found.edges {
@@ -113,7 +113,7 @@ test_a_node_of_the_picture_has_its_policies if {
 	[policy.policy | some policy in found.nodes[testing.cart_pay].policies] == ["example.com/ColorPolicy/shop/one"]
 }
 
-test_what_has_no_place_is_not_in_the_picture if {
+test_objects_without_a_place_are_not_in_the_picture if {
 	_picture([], ["core/Service/shop/none", "example.com/ColorPolicy/shop/x"]) == {}
 }
 
@@ -186,7 +186,7 @@ test_a_former_default_gateway_redraws_the_link_that_it_no_longer_has_in_a_cycle 
 	not _example_class in _redrawn_in(objects, "core/Service/shop/free", _gateway, [])
 }
 
-test_a_new_class_redraws_gateways_whose_class_does_not_exist if {
+test_a_new_class_redraws_gateways_with_a_missing_class if {
 	lost := testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "Gateway", "infra", "lost"), {"gatewayClassName": "gone", "listeners": []})
 	key := "gateway.networking.k8s.io/Gateway/infra/lost"
 	class := "gateway.networking.k8s.io/GatewayClass/-/goner"
@@ -194,7 +194,7 @@ test_a_new_class_redraws_gateways_whose_class_does_not_exist if {
 	not _gateway in _redrawn([lost], {"keys": [class], "drawn": []})
 }
 
-test_a_namespace_redraws_what_is_in_it if {
+test_a_namespace_redraws_its_objects if {
 	testing.cart_route in _redrawn([], {"keys": ["core/Namespace/-/shop"], "drawn": []})
 }
 
@@ -204,7 +204,7 @@ test_a_service_redraws_the_routes_that_name_it if {
 	testing.cart_route in _redrawn([], {"keys": ["core/Service/shop/cart"], "drawn": ["core/Service/shop/cart"]})
 }
 
-test_the_queries_of_a_picture_refuse_what_is_not_a_key if {
+test_the_queries_of_a_picture_refuse_values_that_are_no_keys if {
 	bad := v1.picture with input as {"objects": ["x"]}
 	bad.error.code == "InvalidInput"
 	worse := v1.outdated with input as {"keys": 3}

@@ -65,7 +65,7 @@ test_health_is_for_all if {
 	not _decide({"method": "GET", "path": ["health", "live"], "params": {}}).allowed
 }
 
-test_the_reason_names_what_is_missing if {
+test_the_reason_names_the_missing_object if {
 	_decide({"method": "GET", "path": ["v1", "data"], "params": {}}).reason == "send a token: Authorization: Bearer TOKEN"
 	_ask("token-of-nobody", "GET", "v1/data").reason == "unknown token"
 	contains(_ask("token-of-a-reader", "GET", "v1/data").reason, "/v1/data/bridge/v1/QUERY")

@@ -75,7 +75,7 @@ def test_an_installed_wheel_answers_as_the_working_copy(installed: Path, opa_pat
     assert answers[0] == answers[1]
 
 
-def test_an_installed_wheel_finds_what_it_carries_inside_itself(installed: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_finds_its_own_files(installed: Path, tmp_path: Path) -> None:
     package = next(installed.parent.glob("lib/python3*/site-packages/bridge"))
     reported = subprocess.run(
         [installed / "kubectl-bridge", "--version"],

@@ -247,7 +247,7 @@ async def test_scale_is_judged_by_the_rules_alone() -> None:
     assert (response["allowed"], response["status"]["message"]) == (False, "requested")
 
 
-async def test_what_the_rules_deny_is_denied() -> None:
+async def test_requests_that_rules_deny_are_denied() -> None:
     response = await requested(admission({"annotations": {"a": 1}}, {"denied": ["never"], "warnings": ["two"]}))
     assert (response["allowed"], response["status"]["message"]) == (False, "never")
     assert response["warnings"] == ["two"]
@@ -280,7 +280,7 @@ async def test_an_undefined_decision_is_none_only_where_policies_exist() -> None
     assert (response["allowed"], response["auditAnnotations"]["outcome"]) == (True, "allowed")
 
 
-async def test_what_policies_are_fixed_by_is_not_locked() -> None:
+async def test_objects_that_repair_policies_are_never_locked() -> None:
     away = OpaRejected(500, "internal_error", "x")
     response = await requested(admission({"errors": ["nothing may be here"]}, away), group="policybridge.io")
     assert (response["allowed"], response["auditAnnotations"]["outcome"]) == (True, "failed-open")

@@ -35,7 +35,7 @@ def asking(*outcomes: Any) -> tuple[Callable[[], Awaitable[str]], list[float]]:
         "never",
     ],
 )
-async def test_what_passes_is_queried_again(passing: Any) -> None:
+async def test_a_query_with_a_passing_error_is_sent_again(passing: Any) -> None:
     ask, requested = asking(passing, "yes")
     assert await insist(ask, 2.5) == "yes"
     assert len(requested) == 2
@@ -50,7 +50,7 @@ async def test_what_passes_is_queried_again(passing: Any) -> None:
         (Undecided("undefined"), "undefined"),
     ],
 )
-async def test_what_does_not_pass_is_queried_once(lasting: Exception, said: str) -> None:
+async def test_a_query_with_a_lasting_error_is_sent_once(lasting: Exception, said: str) -> None:
     ask, requested = asking(lasting)
     with pytest.raises(Undecided, match=said):
         await insist(ask, 60)

@@ -42,7 +42,7 @@ def test_resources_that_are_named_are_requested_with_the_subresources_that_write
     assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
 
 
-def test_what_guardrails_judge_is_requested_beside_some_resources() -> None:
+def test_resources_of_guardrails_are_requested_beside_others() -> None:
     target = Target(url="https://h/admission")
     named = ["*.gateway.networking.k8s.io", "pods", "pods/resize"]
     _, policies = webhook_configuration(MUTATING, "x", target, exempt=[], timeout=10, resources=named)["webhooks"]

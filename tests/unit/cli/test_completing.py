@@ -72,7 +72,7 @@ def test_where_nothing_can_be_read_nothing_is_offered_or_said(
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_takes_too_long_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_does_not_wait_for_slow_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = threading.Event()
 
     async def wait(*_: object) -> list[str]:

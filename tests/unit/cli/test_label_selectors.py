@@ -30,6 +30,6 @@ def test_all_requirements_must_hold(text: str, selected: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["a~b", "a in b", "=x", "a=b,,c"])
-def test_another_form_is_reported_with_what_would_be_right(text: str) -> None:
+def test_another_form_is_reported_with_the_right_one(text: str) -> None:
     with pytest.raises(CommandError, match="is not a valid requirement: write key=value"):
         parse_selector(text)

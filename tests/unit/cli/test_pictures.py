@@ -42,7 +42,7 @@ def picture(name: str = "cart", **more: Any) -> Picture:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_picture_shows_nodes_policies_and_what_does_not_count(form: str) -> None:
+def test_a_picture_shows_nodes_policies_and_ignored_links(form: str) -> None:
     text = draw(picture(), form)
     for said in ("shop/cart", "(overridden)", "TargetNotFound", "ParentNotFound", "on its Namespace", "27 more"):
         assert said in text
@@ -114,7 +114,7 @@ def test_nothing_makes_an_empty_picture() -> None:
         assert "0 nodes" in draw(Picture(total=0), form)
 
 
-def test_an_svg_of_too_many_boxes_is_refused_with_what_to_do() -> None:
+def test_an_svg_of_too_many_boxes_is_refused_with_a_way_out() -> None:
     many = {str(one): Drawn(one) for one in (key("HTTPRoute", f"r{number}") for number in range(2001))}
     with pytest.raises(CommandError, match="2,001 boxes are too many for one SVG: omit --all"):
         draw(Picture(total=2001, nodes=many), "svg")

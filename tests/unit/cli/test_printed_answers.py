@@ -153,7 +153,7 @@ def _reported(**more: Any) -> dict[str, Any]:
     return {"controllerName": "v.example/c", "conditions": [], "says": "Accepted", "outdated": False, **more}
 
 
-def test_what_controllers_report_is_beside_the_verdict_and_differences_have_a_table() -> None:
+def test_conditions_of_controllers_are_beside_the_verdict_and_differences_have_a_table() -> None:
     reports = [_reported(difference=WHY), _reported(outdated=True)]
     wanted = {**_status(BRAND, conditions=REFUSED), "mode": "Observe", "reported": reports}
     policies, _, differing = status_tables(Statuses([wanted], []))
@@ -198,7 +198,7 @@ def test_a_field_that_a_policy_takes_away_is_reported() -> None:
     assert "rules[0].id       a           shop/cart" in text
 
 
-def test_what_does_not_count_has_its_reason() -> None:
+def test_ignored_policies_have_a_reason() -> None:
     lost = {"policy": CART, "target": RULE, "reason": "Conflicted", "message": "belongs to the older"}
     link = {"parent": PATH[2], "child": PATH[3], "reason": "NotAllowedByListeners", "message": "see its allowedRoutes"}
     text = _explanation({**_explained(), "paths": [], "attachments": [lost], "links": [link]})

@@ -37,7 +37,7 @@ def test_of_many_children_those_with_policies_are_shown_and_the_rest_counted() -
     assert len(printed([GATEWAY], nodes, {}, everything=True)) == 3001
 
 
-def test_what_the_depth_leaves_out_is_counted() -> None:
+def test_nodes_beyond_the_depth_are_counted() -> None:
     nodes = {GATEWAY: node("Gateway", f"{GATEWAY}#http")}
     assert printed([GATEWAY], nodes, {}) == ["Gateway/infra/public", "└─ … 1 more listener (below --depth)"]
 

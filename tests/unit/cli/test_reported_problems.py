@@ -34,7 +34,7 @@ NEXT = "`pbctl doctor` lists the missing permissions. The OPA of a bridge (--opa
         (KINDS, [], "Incomplete: you can't read Gateways, ListenerSets or 4 other types"),
     ],
 )
-def test_first_line_names_what_a_user_may_not_read(
+def test_first_line_names_unreadable_types(
     capsys: pytest.CaptureFixture[str], unread: list[str], partly: list[str], line: str
 ) -> None:
     forbidden = [Trouble(f"{GATEWAY_API}/{kind}", "403", forbidden=True) for kind in unread]

@@ -158,7 +158,7 @@ def test_text_of_objects_is_only_code_in_a_comment(text: str) -> None:
     assert cells[2][0].content.strip() == " ".join(text.split("\n")).strip().replace("\\|", "\\ |")
 
 
-def test_comment_stays_within_what_a_pull_request_takes() -> None:
+def test_comment_stays_within_the_limit_of_a_pull_request() -> None:
     many = [problem(subject=f"example.com/Policy/shop/p{number}", message="x" * 500) for number in range(10_000)]
     text = comment(analysis(many), nowhere, "")
     assert "more" in text

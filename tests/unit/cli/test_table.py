@@ -179,7 +179,7 @@ def test_a_name_that_must_be_broken_is_broken_between_its_parts() -> None:
     assert render(Table(["NAME"], [["a" * 50]]), 30).splitlines()[1:] == ["a" * 30, "a" * 20]
 
 
-def test_wide_characters_are_broken_by_what_they_take() -> None:
+def test_wide_characters_are_broken_by_their_width() -> None:
     lines = render(Table(["NAME"], [["\u65e5\u672c" * 30]]), 31).splitlines()
     assert max(map(display_width, lines)) <= 31
 

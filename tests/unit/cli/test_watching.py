@@ -44,7 +44,7 @@ def test_a_first_row_comes_with_its_header(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("source", "output"), [(Input(), "json"), (Input(), "name"), (Input(manifests=("-",)), "table")]
 )
-def test_what_cannot_be_watched_is_reported(source: Input, output: str) -> None:
+def test_unwatchable_types_are_reported(source: Input, output: str) -> None:
     with pytest.raises(CommandError, match="watch"):
         check_watch(source, output)
 

@@ -358,7 +358,7 @@ async def test_patient_result_keeps_its_values_and_object_is_asked_about_again()
         assert other.taken() == ["a/slow"]
 
 
-async def test_what_takes_too_long_to_ask_about_makes_everything_stale() -> None:
+async def test_a_too_slow_question_makes_everything_stale() -> None:
     class Slow(Concerning):
         async def query(self, name: str, input_document: Any) -> Any:
             if "core/Service/a/slow" in input_document["keys"]:

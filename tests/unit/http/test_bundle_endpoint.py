@@ -52,13 +52,13 @@ async def test_opa_without_modules_gets_the_bundle_and_is_reported(served: Serve
     assert served.starts == [1]
 
 
-async def test_who_has_it_gets_nothing(served: Served) -> None:
+async def test_a_client_with_the_bundle_gets_nothing(served: Served) -> None:
     _, etag, _ = await served.get()
     assert await served.get(etag) == (304, etag, b"")
     assert served.starts == [1]
 
 
-async def test_who_has_an_old_one_gets_the_new_one_at_once(served: Served) -> None:
+async def test_a_client_with_an_old_bundle_gets_the_new_one_at_once(served: Served) -> None:
     _, etag, _ = await served.get()
     await served.endpoint.serve_next(bundle(2))
     async with asyncio.timeout(60):
@@ -66,7 +66,7 @@ async def test_who_has_an_old_one_gets_the_new_one_at_once(served: Served) -> No
     assert (status, body) == (200, bundle(2).content)
 
 
-async def test_who_waits_gets_the_next_one_when_it_is_served(served: Served) -> None:
+async def test_a_waiting_client_gets_the_next_bundle_when_it_is_served(served: Served) -> None:
     _, etag, _ = await served.get()
     waiting = [asyncio.create_task(served.get(etag, "modes=snapshot,delta;wait=60")) for _ in range(3)]
     await asyncio.sleep(0.1)
@@ -95,7 +95,7 @@ async def test_a_wait_ends_when_the_client_wants_or_at_the_bound(
 
 
 @pytest.mark.parametrize("preference", ["", "wait=soon", "wait=-1", "wait", "wait=²", "respond-async", "wait=0"])
-async def test_who_does_not_want_to_wait_is_answered_at_once(served: Served, preference: str) -> None:
+async def test_a_client_without_a_wish_to_wait_is_answered_at_once(served: Served, preference: str) -> None:
     _, etag, _ = await served.get()
     async with asyncio.timeout(60):
         assert await served.get(etag, preference) == (304, etag, b"")

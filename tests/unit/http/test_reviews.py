@@ -46,7 +46,7 @@ async def test_a_review_gets_the_time_that_the_api_server_waits_less_the_way_bac
         ("POST", b"{}", "application/json", 400, "this is not an AdmissionReview"),
     ],
 )
-async def test_what_cannot_be_answered_is_refused(
+async def test_a_body_that_cannot_be_reviewed_is_refused(
     client: Client, method: str, body: bytes, content_type: str, status: int, said: str
 ) -> None:
     async with client.request(method, PATH, data=io.BytesIO(body), headers={"Content-Type": content_type}) as answer:

@@ -9,7 +9,7 @@ from bridge.model.keys import KeyFormatError, field_name, field_pointer, is_key,
 @example("a/b/c/d")
 @example("a/b/c/d#e@frontend")
 @example("core/Service/shop/../infra/gw")
-def test_what_is_a_key_can_be_parsed_and_gives_the_same_text(text: str) -> None:
+def test_a_key_can_be_parsed_and_gives_the_same_text(text: str) -> None:
     if is_key(text):
         assert str(parse_key(text)) == text
         return

@@ -18,7 +18,7 @@ def test_an_opa_in_a_container_collects_seldom_until_its_share_of_the_memory_is_
 
 
 @pytest.mark.parametrize("name", ["GOGC", "GOMEMLIMIT"])
-def test_what_the_bridge_was_given_for_go_stays(name: str, tmp_path: Path) -> None:
+def test_the_given_settings_for_go_stay(name: str, tmp_path: Path) -> None:
     assert environment_of_opa({name: "90"}, _limits(tmp_path, "1073741824")) == {name: "90"}
 
 

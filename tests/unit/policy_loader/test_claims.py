@@ -47,7 +47,7 @@ def test_paths_that_every_author_may_claim(package: str) -> None:
         *("bridge_view", "clusters.east", "system", "system.authz", 'a["b/c"]', 'a[""]'),
     ],
 )
-def test_what_no_client_may_claim(package: str) -> None:
+def test_names_that_no_client_may_claim(package: str) -> None:
     [problem] = find_flaws(submission("a", package))
     assert (problem.file, problem.line, problem.code) == ("0.rego", 2, "claim_refused")
 
@@ -66,7 +66,7 @@ def test_data_stays_out_of_the_documents_of_the_bridge(path: tuple[str, ...]) ->
         (submission("a", data=(("team",),)), submission("b", data=(("team", "a"),))),
     ],
 )
-def test_who_comes_later_has_the_dispute(first: Submission, second: Submission) -> None:
+def test_the_later_author_has_the_dispute(first: Submission, second: Submission) -> None:
     for one, other in ((first, second), (second, first)):
         assert {fault.author for fault in find_disputes([one, other])} == {other.author}
 

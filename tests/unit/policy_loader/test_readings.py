@@ -98,7 +98,7 @@ def test_any_json_value_is_data(text: str, value: Any) -> None:
         ('{"a": "\\ud800"}', "x:0: data_parse_error: it has an unpaired surrogate"),
     ],
 )
-def test_what_is_not_data_is_reported_with_its_line(text: str, problem: str) -> None:
+def test_values_that_are_no_data_are_reported_with_their_line(text: str, problem: str) -> None:
     reading = must_read(config_map(DATA, {"x": text, "y": "{}"}))
     assert [one[: len(problem)] for one in reported(reading)] == [problem]
     assert not reading.policy

@@ -34,7 +34,7 @@ def test_of_two_types_with_one_plural_kubernetes_own_comes_first() -> None:
     }
 
 
-def test_what_can_be_no_name_of_a_rule_is_left_out() -> None:
+def test_texts_that_cannot_name_a_rule_are_left_out() -> None:
     assert view([("a.b/C", "import"), ("a.b/D", "my-things"), ("a.b/E", "9s")]) == "package kubernetes\n"
 
 

@@ -51,7 +51,7 @@ def test_of_many_siblings_those_with_policies_are_drawn_and_the_others_counted()
     assert texts(some) == [(HTTP, "27 more HTTPRoutes (7 with policies)")]
 
 
-def test_a_level_for_which_there_is_no_room_is_counted_as_a_whole() -> None:
+def test_a_level_without_room_is_counted_as_a_whole() -> None:
     routes = [route(f"r{number:02}") for number in range(30)]
     picture = picture_of(world(*routes), Bound(nodes=3))
     assert list(picture.nodes) == [CLASS, GATEWAY, HTTP]
@@ -63,7 +63,7 @@ def test_all_draws_all() -> None:
     assert (len(picture.nodes), picture.counted) == (505, [])
 
 
-def test_a_namespace_is_drawn_with_what_is_above_and_below_it() -> None:
+def test_a_namespace_is_drawn_with_the_objects_above_and_below_it() -> None:
     found = world(route("mine", "blog"), route("other"))
     found["nodes"]["gateway.networking.k8s.io/Gateway/infra/alone"] = node("Gateway")
     picture = picture_of(found, Bound(), "blog")
@@ -79,7 +79,7 @@ def test_a_policy_on_the_namespace_is_drawn_at_its_members() -> None:
     assert (attached.policy.name, attached.on_namespace) == ("all", True)
 
 
-def test_what_a_refused_link_names_is_drawn_though_it_is_missing() -> None:
+def test_the_missing_object_of_a_refused_link_is_drawn() -> None:
     gone = "gateway.networking.k8s.io/Gateway/infra/gone"
     far = route("far", "blog")
     found = world(route("a"))

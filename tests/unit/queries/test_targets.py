@@ -62,7 +62,7 @@ def test_a_targets_own_namespace_goes_before_the_option() -> None:
     assert _resolve("httproute/shop/cart", CART, OTHER_CART, namespace="blog") == str(CART)
 
 
-def test_what_is_cluster_scoped_needs_no_namespace() -> None:
+def test_cluster_scoped_objects_need_no_namespace() -> None:
     assert _resolve("gatewayclass/example", CLASS, namespace="shop") == str(CLASS)
 
 
@@ -117,7 +117,7 @@ def test_an_unknown_section_is_reported_with_near_ones_or_with_all() -> None:
 
 
 @pytest.mark.parametrize("key", [CART, CLASS, parse_key(f"{CART}#view"), parse_key("core/Service/shop/cart@frontend")])
-def test_what_tables_show_can_be_typed(key: Key) -> None:
+def test_names_in_tables_can_be_typed(key: Key) -> None:
     assert _resolve(short_key(key), key.object) == str(key)
 
 

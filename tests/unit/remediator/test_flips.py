@@ -27,7 +27,7 @@ def test_patches_of_more_than_a_minute_ago_do_not_count() -> None:
     assert not flipping().is_flipping("k", WINDOW)
 
 
-def test_what_is_stopped_continues_after_a_while() -> None:
+def test_a_stopped_object_continues_after_a_while() -> None:
     flips = flipping()
     assert flips.stop("k", declared(), 1) == ("where",)
     assert flips.stopped_among(["k", "other"]) == {"k"}
@@ -36,7 +36,7 @@ def test_what_is_stopped_continues_after_a_while() -> None:
     assert flips.stopped_among(["k"]) == set()
 
 
-def test_what_is_stopped_continues_when_the_object_declares_something_else() -> None:
+def test_a_stopped_object_continues_when_it_declares_something_else() -> None:
     for other in (declared("e"), declared(more="1"), {**declared(), "labels": {"a": "b"}}):
         flips = flipping()
         flips.stop("k", declared(where="a"), 1)
@@ -66,7 +66,7 @@ def test_another_policy_starts_stopped_objects_and_forgives_no_other_client() ->
     assert flips.is_flipping("flipping", 3)
 
 
-def test_who_is_patched_no_more_is_forgotten() -> None:
+def test_the_object_with_the_oldest_patch_is_forgotten() -> None:
     flips = Flips(most=2)
     flips.record_patch("a", ["x"], 0.0)
     flips.record_patch("b", ["x"], 1.0)

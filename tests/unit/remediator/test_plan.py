@@ -27,7 +27,7 @@ def ancestor(name: str, *conditions: dict[str, Any], controller: str = US) -> di
     return {"ancestorRef": {"kind": "Gateway", "name": name}, "controllerName": controller, "conditions": [*conditions]}
 
 
-def test_what_is_shown_already_is_not_written() -> None:
+def test_a_shown_status_is_not_written_again() -> None:
     assert plan_conditions([shown("A"), shown("Theirs")], [condition("A")], ["A"], NOW) is None
 
 
@@ -58,7 +58,7 @@ def test_of_two_conditions_of_one_type_one_stays() -> None:
     assert plan_conditions([shown("A"), shown("A")], [condition("A")], ["A"], NOW) == [shown("A")]
 
 
-def test_what_is_no_condition_is_left_alone() -> None:
+def test_values_that_are_no_conditions_are_left_alone() -> None:
     odd = [None, "text", {"type": 3}, {}]
     assert plan_conditions(odd, [condition("A")], ["A"], NOW) == [*odd, condition("A", lastTransitionTime=NOW)]
 

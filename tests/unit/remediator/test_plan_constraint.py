@@ -20,7 +20,7 @@ def _wanted(**more: Any) -> dict[str, Any]:
     return {"condition": ACCEPTED, "totalViolations": 1, "violations": [ROW], **more}
 
 
-def test_what_it_shows_already_is_not_written() -> None:
+def test_a_shown_status_of_a_constraint_is_not_written_again() -> None:
     assert plan_constraint({"status": SHOWN}, _wanted(), NOW) is None
 
 

@@ -311,7 +311,7 @@ class SlowToSayWhatIsMarked(Answers):
         return await super().query(name, input_document)
 
 
-async def test_what_came_while_names_were_remembered_is_settled_too() -> None:
+async def test_notices_during_the_query_for_marked_objects_are_settled_too() -> None:
     opa = SlowToSayWhatIsMarked()
     loop = Loop(opa)
     remediator = Remediator(loop, opa, MemorySink(), Budget(1_000, 1_000))

@@ -308,7 +308,7 @@ def test_namespaces_that_are_new_to_opa_are_few_operations_however_much_is_there
     assert counts == [3, 32, 32, 32, 32]
 
 
-def test_what_an_object_declares_stands_by_the_homes_of_both_ends() -> None:
+def test_declarations_of_an_object_stand_by_the_homes_of_both_ends() -> None:
     documents = Documents()
     documents.begin()
     key, obj, links = _route(0, "shop")

@@ -139,7 +139,7 @@ def test_a_listing_of_one_type_leaves_the_others_alone() -> None:
 
 
 @pytest.mark.parametrize("change", [Trouble(TYPE, "away"), Resolved("a.yaml:1"), Upserted(TYPE, ())])
-def test_what_is_not_an_object_does_not_wait(change: Change) -> None:
+def test_a_change_without_an_object_does_not_wait(change: Change) -> None:
     pending = Pending(nothing)
     pending.take_in(change)
     assert len(pending) == 0

@@ -175,7 +175,7 @@ types:
         ("publish_cert_file: a", "publish_cert_file and publish_key_file go together"),
     ],
 )
-def test_what_is_invalid_in_a_file_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_invalid_settings_of_a_file_are_refused(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings(file_of(tmp_path, text), environ={})
 
@@ -204,7 +204,7 @@ def test_what_is_invalid_in_a_file_is_refused(tmp_path: Path, text: str, said: s
         ({"webhook_decision": "a//b"}, "not a decision"),
     ],
 )
-def test_what_no_type_can_say_is_refused(flags: dict[str, Any], said: str) -> None:
+def test_contradictions_beyond_types_are_refused(flags: dict[str, Any], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         load_settings(flags=flags, environ={})
 

@@ -51,7 +51,7 @@ def test_each_is_logged_once() -> None:
 
 
 @pytest.mark.parametrize("service", ["BRIDGE", "BRIDGE_OPA", "BRIDGE_ADMISSION_V2"])
-def test_what_kubernetes_says_of_a_service_is_neither_reported_nor_taken(service: str) -> None:
+def test_conditions_by_kubernetes_of_a_service_are_neither_reported_nor_taken(service: str) -> None:
     environ = {service + name: value for name, value in SERVICE.items()}
     assert list(unknown_variables(environ)) == []
     assert load(environ=environ).settings == Settings()

@@ -18,7 +18,7 @@ def _verbs(settings: Settings, facts: Facts = NO_KINDS) -> dict[tuple[str, str],
     return found
 
 
-def test_what_is_replicated_is_read_and_nothing_of_it_is_written() -> None:
+def test_replicated_types_are_read_and_never_written() -> None:
     verbs = _verbs(Settings(types=("apps/Deployment",)))
     for what in ("httproutes.gateway.networking.k8s.io", "services", "deployments.apps"):
         assert verbs["", what] == set(READ)

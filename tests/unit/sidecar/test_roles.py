@@ -6,7 +6,7 @@ from bridge.sidecar.permissions import role_objects, rules
 READ = ("get", "list")
 
 
-def test_what_allows_the_same_stands_in_one_rule() -> None:
+def test_rights_of_one_form_stand_in_one_rule() -> None:
     found = rules([Access("", "apps", "deployments", READ), Access("", "apps", "statefulsets", READ)])
     assert found == {
         "": [{"apiGroups": ["apps"], "resources": ["deployments", "statefulsets"], "verbs": ["get", "list"]}]

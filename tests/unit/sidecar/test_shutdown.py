@@ -45,7 +45,7 @@ async def test_steps_run_in_their_order_and_one_that_fails_or_hangs_keeps_no_oth
     assert shutdown.unready() == "the bridge is stopping"
 
 
-async def test_what_ends_by_itself_tells_its_error_and_runs_no_step() -> None:
+async def test_a_process_that_ends_by_itself_tells_its_error_and_runs_no_step() -> None:
     shutdown, done = Shutdown(grace=10.0), []
 
     async def step() -> None:

@@ -160,7 +160,7 @@ SPEC = {"large": {"a": 1, "b": 2}, "small": 3}
         (Fields(keep=()), {}),
     ],
 )
-def test_what_is_wanted_of_an_object_stays(fields: Fields, left: dict[str, Any]) -> None:
+def test_wanted_fields_of_an_object_stay(fields: Fields, left: dict[str, Any]) -> None:
     whole = {name: THING[name] for name in ("apiVersion", "kind", "metadata")}
     assert _parsed(choose(THING, fields)) == {**whole, **left}
     assert "status" in THING

@@ -117,7 +117,7 @@ def test_aliases_and_merges_unfold_into_values_of_their_own() -> None:
         ),
     ],
 )
-def test_what_json_cannot_hold_is_broken(text: str, reason: str) -> None:
+def test_values_that_json_cannot_hold_are_broken(text: str, reason: str) -> None:
     (document,) = read_documents(text)
     assert isinstance(document, BrokenDocument)
     assert reason in document.reason
@@ -161,7 +161,7 @@ def test_a_word_is_not_a_number() -> None:
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "? " * 100_000, "a: {b: " * 50_000, "&a " * 100_000])
-def test_what_is_nested_without_end_is_reported_and_ends_nothing(text: str) -> None:
+def test_endless_nesting_is_reported_and_ends_nothing(text: str) -> None:
     (document,) = read_documents(text)
     assert isinstance(document, BrokenDocument)
 

@@ -72,7 +72,7 @@ def test_a_password_in_an_address_is_not_shown(capsys: pytest.CaptureFixture[str
     assert (line["opa"], line["all"]) == ("https://…@opa:8181/v1", ["https://…@opa:8181/v1"])
 
 
-def test_what_a_library_logs_goes_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_of_a_library_go_the_same_way(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("info", "json")
     logging.getLogger("aiohttp.server").error("Error handling %s", "request")
     logging.getLogger("aiohttp.access").info("GET /")
@@ -80,14 +80,14 @@ def test_what_a_library_logs_goes_the_same_way(capsys: pytest.CaptureFixture[str
     assert (line["event"], line["level"], line["library"]) == ("Error handling request", "error", "aiohttp.server")
 
 
-def test_what_is_below_the_level_is_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_below_the_level_are_not_reported(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logs("error", "json")
     structlog.get_logger().warning("a warning")
     logging.getLogger("asyncio").warning("slow")
     assert lines(capsys) == []
 
 
-def test_what_waits_for_the_same_reason_is_reported_once_a_minute(
+def test_waiting_for_the_same_reason_is_reported_once_a_minute(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]

@@ -23,7 +23,7 @@ async def page_of(metrics: Metrics) -> list[str]:
         return (await answer.text()).splitlines()
 
 
-async def test_what_is_counted_is_collected_as_it_is_at_the_moment() -> None:
+async def test_counts_are_collected_as_they_are_at_the_moment() -> None:
     counts = {"judged": 2}
     metrics = Metrics()
     metrics.read("placement_events", lambda: counts)
@@ -32,7 +32,7 @@ async def test_what_is_counted_is_collected_as_it_is_at_the_moment() -> None:
     assert 'policy_bridge_placement_events_total{event="NoDecision"} 1.0' in await page_of(metrics)
 
 
-async def test_what_can_happen_is_there_with_0_before_it_has() -> None:
+async def test_every_possible_label_is_there_with_0_from_the_start() -> None:
     assert 'policy_bridge_admission_requests_total{outcome="failed-open"} 0.0' in await page_of(Metrics())
 
 

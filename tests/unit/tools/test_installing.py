@@ -62,7 +62,7 @@ def test_without_go_the_error_has_the_fix(monkeypatch: pytest.MonkeyPatch) -> No
     assert "install Go 1.26 or newer" in str(missing.value)
 
 
-def test_the_end_of_what_go_said_is_in_the_error_and_nothing_is_cached(go: Path) -> None:
+def test_the_end_of_the_output_of_go_is_in_the_error_and_nothing_is_cached(go: Path) -> None:
     go.write_text("#!/bin/sh\necho 'go: downloading x v1'\necho 'no space left on device' >&2\nexit 1\n")
     with pytest.raises(ToolError, match="no space left on device") as failure:
         ensure("opa")
@@ -77,6 +77,6 @@ def test_an_executable_that_does_not_run_here_is_not_cached(go: Path) -> None:
     assert find("opa") is None
 
 
-def test_which_names_the_command_that_installs_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_tool_is_named_with_the_command_that_installs_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["which", "gateway-api-crds"]) == 1
     assert "-m hack.tools install gateway-api-crds` gets it" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def _served(guard: Guard) -> Client:
         ("", False),
     ],
 )
-def test_which_addresses_are_this_machine_alone(host: str, yes: bool) -> None:
+def test_addresses_of_this_machine_alone_are_known(host: str, yes: bool) -> None:
     assert is_loopback(host) is yes
 
 

@@ -6,7 +6,7 @@ from bridge.web import picture_updates
 from bridge.web.picture_updates import Journal
 
 
-def test_what_has_changed_since_a_revision_is_reported_as_one() -> None:
+def test_changes_since_a_revision_are_reported_as_one() -> None:
     written = Journal()
     written.add([("node", "a")])
     written.add([("node", "b"), ("policy", "p")])
@@ -15,7 +15,7 @@ def test_what_has_changed_since_a_revision_is_reported_as_one() -> None:
     assert written.since(2) == set()
 
 
-def test_who_has_missed_too_much_begins_again() -> None:
+def test_a_reader_that_missed_too_much_begins_again() -> None:
     written = Journal()
     written.add([("node", "a")])
     written.add(("node", str(number)) for number in range(picture_updates.REMEMBERED))
@@ -33,7 +33,7 @@ def test_a_revision_of_another_epoch_is_none() -> None:
         assert written.number(name) is None
 
 
-async def test_who_waits_is_woken_by_the_next_revision() -> None:
+async def test_a_waiting_reader_is_woken_by_the_next_revision() -> None:
     written = Journal()
     waiting = asyncio.create_task(written.after(0))
     await asyncio.sleep(0)

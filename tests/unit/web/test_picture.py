@@ -64,7 +64,7 @@ def test_unreachable_objects_are_shown_only_if_isolated_or_with_a_policy() -> No
     assert picture.node_of(PORT) is not None
 
 
-def test_an_edge_may_lead_to_what_is_not_reported_yet() -> None:
+def test_an_edge_may_lead_to_a_node_that_is_not_reported_yet() -> None:
     picture = _picture()
     concerned = picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, "core/Service/shop/other"]]))
     assert picture.missing(concerned) == {"core/Service/shop/other"}
@@ -100,7 +100,7 @@ _PUTS = st.tuples(
 
 
 @given(st.lists(_PUTS, max_size=12))
-def test_what_is_counted_is_what_is_shown(puts: list[tuple[str, tuple[bool, set[str], bool] | None]]) -> None:
+def test_the_total_is_the_number_of_shown_nodes(puts: list[tuple[str, tuple[bool, set[str], bool] | None]]) -> None:
     picture = PagePicture()
     sections = {GATEWAY: [LISTENER], ROUTE: [RULE], SERVICE: [PORT]}
     for name, entry in puts:
