@@ -68,10 +68,10 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
         "wanted": {"scopes": {}, "objects": {}, "policies": {}, "remediation": small},
     }
     most: dict[str, tuple[dict[str, Any], int]] = {
-        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 789),
-        "explain": ({"target": rule_key(5, "[1]")}, 2_232),
+        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 774),
+        "explain": ({"target": rule_key(5, "[1]")}, 2_215),
         "links": ({"keys": [policy]}, 692),
-        "outdated": (change, 3_145),
+        "outdated": (change, 3_114),
     }
     async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:
         counts = {name: await expressions(session, engine.opa.url, name, asked) for name, (asked, _) in most.items()}

@@ -188,7 +188,7 @@ _is_at_or_above(one, other) if {
 unmatched(spec) := set() if {
 	lookup.has_view
 } else := set() if {
-	count(lookup.partly_read) > 0
+	lookup.reads_in_part
 } else := misspelled if {
 	misspelled := _unknown_namespaces(spec)
 	misspelled != set()

@@ -19,7 +19,7 @@ import data.bridge.policy as policies
 # the path exceeds its bound; with `incomplete` if a policy uses what is not modeled.
 policies_of(policy_kind, node, source) := [_entry(path, attached) | some [path, attached] in stacks(policy_kind, node, source)] if {
 	not may_be_marked(policy_kind)
-} else := [marked(_entry(path, attached)) | some [path, attached] in stacks(policy_kind, node, source)]
+} else := [marked(_as_chosen(attached, _entry(path, attached))) | some [path, attached] in stacks(policy_kind, node, source)]
 
 # The result of `policies_of` as clients see it: with `notAttached`, the reasons, on the paths below a route that nothing
 # accepts; with the input `allPaths` also the paths without a policy, `{path, policies: []}`.
@@ -43,7 +43,7 @@ _listed(entry) := entry if {
 } else := entry
 
 # The result of `policies_of` for only these paths to an effective target.
-policies_on(policy_kind, paths_to_node, source) := [marked(_entry(path, attached)) |
+policies_on(policy_kind, paths_to_node, source) := [marked(_as_chosen(attached, _entry(path, attached))) |
 	some [path, attached] in stacks_on(policy_kind, hierarchy.counted_paths(policy_kind, paths_to_node), source)
 ]
 
@@ -51,7 +51,7 @@ _entry(path, attached) := {
 	"path": path,
 	"spec": spec,
 	"origins": merged.origins,
-	"policies": [object.union_n([entry, {"strategy": _strategy_of_entry(attached, entry)}, outcome(attached, policy)]) |
+	"policies": [object.union_n([entry, {"strategy": policies.facts(policy).strategy}, outcome(attached, policy)]) |
 		some entry in _distinct_entries(attached)
 		policy := entry.policy
 	],
@@ -63,9 +63,22 @@ _entry(path, attached) := {
 	entries := [object.union(entry, {"strategy": policies.strategy_of(entry.policy)}) | some entry in attached]
 }
 
-_strategy_of_entry(attached, entry) := policies.facts(entry.policy).strategy if {
-	not kinds.get(_kind_of(attached)).delegation
-} else := array.concat([strategy | strategy := _delegating_strategy(attached, entry.target)], [policies.facts(entry.policy).strategy])[0]
+# An entry with the strategies that delegating routes choose instead of their policies' own.
+_as_chosen(attached, entry) := entry if {
+	kinds.traits(_kind_of(attached)).joins != "routes"
+} else := entry if {
+	entry.error
+} else := object.union(entry, {"policies": [object.union(one, {"strategy": object.get(chosen, one.target, one.strategy)}) |
+	some one in entry.policies
+]}) if {
+	chosen := _chosen_strategies(attached)
+}
+
+# The strategies that delegating routes of a stack choose, by target.
+_chosen_strategies(attached) := {target: strategy |
+	some {"target": target} in attached
+	strategy := _delegating_strategy(attached, target)
+}
 
 # Why a stack cannot be merged, `{code, message}`: it or its path is above its bound, or its Custom strategy fails.
 # `root` is the first node of the path. Undefined if it can.
@@ -157,8 +170,10 @@ _rules_of(attached) := policies.facts(attached[count(attached) - 1].policy).rule
 # (F4).
 sides(attached) := [[entry.policy] | some entry in attached] if {
 	kinds.traits(_kind_of(attached)).joins == "policies"
-} else := [side.policies | some side in _sides_of_levels(attached)] if {
+} else := [side.policies | some side in _levels_of(attached)] if {
 	kinds.traits(_kind_of(attached)).joins == "levels"
+} else := [side.policies | some side in _sides_of_routes(attached)] if {
+	kinds.traits(_kind_of(attached)).joins == "routes"
 } else := array.concat(array.slice(parents, count(parents) - 1, count(parents)), [[attached[last].policy]]) if {
 	last := count(attached) - 1
 	parents := [[entry.policy] |
@@ -167,13 +182,10 @@ sides(attached) := [[entry.policy] | some entry in attached] if {
 	]
 }
 
-# The sides of levels, with their targets. The policies of a delegating route that prevail over those of the routes below
-# are one side, in which those of the rule come first: the strategy is about the routes, and not about the route itself
-# (semantics F10).
-_sides_of_levels(attached) := levels_of_targets if {
-	not kinds.get(_kind_of(attached)).delegation
-	levels_of_targets := _levels_of(attached)
-} else := [object.union(side, {"policies": array.concat(within, side.policies)}) |
+# The sides of a stack of delegating routes, with their targets. The policies of a delegating route that prevail over those
+# of the routes below are one side, in which those of the rule come first: the strategy is about the routes, and not about
+# the route itself (semantics F10).
+_sides_of_routes(attached) := [object.union(side, {"policies": array.concat(within, side.policies)}) |
 	found := _levels_of(attached)
 	some number, side in found
 	not _continues_route(attached, found, number)
@@ -216,24 +228,25 @@ _begins_a_level(attached, _, entry) if {
 
 # The joins of a stack, from the most specific side upward: `{policies, elements, strategy}`. `elements` are the
 # policies of the side in their own order of precedence (semantics F1, F2).
-_joins(attached) := [{"policies": side, "elements": _elements(side), "strategy": strategy} |
-	some side in array.reverse(sides(attached))
-	strategy := policies.strategy_of(_deciding(attached, side, joined))
-] if {
-	not kinds.traits(_kind_of(attached)).parts
-	not kinds.get(_kind_of(attached)).delegation
-	joined := kinds.traits(_kind_of(attached)).joins
-} else := [{"policies": side.policies, "elements": _elements(side.policies), "strategy": strategy} |
-	some side in array.reverse(_sides_of_levels(attached))
-	chosen := [strategy | strategy := _delegating_strategy(attached, side.target)]
-	strategy := array.concat(chosen, [policies.strategy_of(side.policies[0])])[0]
-] if {
-	kinds.get(_kind_of(attached)).delegation
-} else := [{"policies": side, "elements": [part.element], "strategy": part.strategy} |
-	# Each wrapper of a policy is a part of its own, in its direction (semantics F6).
+_joins(attached) := _joins_by(kinds.traits(_kind_of(attached)).joining, attached)
+
+# Each wrapper of a policy is a part of its own, in its direction (semantics F6).
+_joins_by("parts", attached) := [{"policies": side, "elements": [part.element], "strategy": part.strategy} |
 	some side in array.reverse(sides(attached))
 	some part in _parts(side[0], _rules_of(attached))
 ]
+
+_joins_by("routes", attached) := [{"policies": side.policies, "elements": _elements(side.policies), "strategy": strategy} |
+	some side in array.reverse(_sides_of_routes(attached))
+	strategy := object.get(_chosen_strategies(attached), side.target, policies.strategy_of(side.policies[0]))
+]
+
+_joins_by(joined, attached) := [{"policies": side, "elements": _elements(side), "strategy": strategy} |
+	some side in array.reverse(sides(attached))
+	strategy := policies.strategy_of(_deciding(attached, side, joined))
+] if {
+	not joined in {"parts", "routes"}
+}
 
 # The parts of a policy, `{element, strategy}`, the lowest first.
 _parts(policy, rules) := [{"element": merge.keyed_side(part.spec, policy, rules), "strategy": part.strategy} | some part in parts] if {

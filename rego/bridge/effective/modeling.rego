@@ -14,7 +14,7 @@ may_be_marked(policy_kind) if {
 } else if {
 	kinds.traits(policy_kind).marked
 } else if {
-	count(lookup.partly_read) > 0
+	lookup.reads_in_part
 } else := false
 
 # METADATA
@@ -81,7 +81,7 @@ doubts_about(policy_kind, path, outcomes, of) := sort(reasons) if {
 may_be_incomplete(policy_kind) if {
 	kinds.traits(policy_kind).doubtful
 } else if {
-	count(lookup.partly_read) > 0
+	lookup.reads_in_part
 } else := false
 
 _not_modeled(policy_kind, path, outcomes, of) := union({
@@ -124,7 +124,7 @@ _features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_k
 unread_on(policy_kind, path) := {sprintf("you can't read %s", [unread]) |
 	some unread in (_unread_parents(path) | _unread_policies(policy_kind, path))
 } if {
-	count(lookup.partly_read) > 0
+	lookup.reads_in_part
 } else := set()
 
 _unread_parents(path) := {keys.describe(parent) |

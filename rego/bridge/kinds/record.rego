@@ -89,8 +89,8 @@ _names(meaning) := {concat("", [meaning, "Defaults"]), concat("", [meaning, "Ove
 # Derived properties of a policy kind that most queries need, see `traits_of`. Stored in `data.kinds` as `traits`.
 traits(policy_kind) := get(policy_kind).traits
 
-# The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`, or a
-# policy with one of its `parents` (see `effective.sides`); `direct`: it is of class Direct (semantics C2), `additive`:
+# The traits of a kind's description: `joins`: what it joins on a path, every one of its `policies`, `levels`,
+# those of delegating `routes`, or a policy with one of its `parents` (see `effective.sides`); `direct`: it is of class Direct (semantics C2), `additive`:
 # all its policies apply (C4), `merging`: how a stack becomes one spec, `consumers`: its policies that target another namespace count only for requests from
 # their own (P6); `atTargets`: it acts at its declared targets, with class Direct or with the effectiveTarget Target, where
 # the policies above merge, and objects that no policy names are not effective targets (C1); `sourceless`: the effective
@@ -98,11 +98,13 @@ traits(policy_kind) := get(policy_kind).traits
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
 # field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
 # its policies to their targets (T10), `named`: each of its policies names its targets, `withheld`: fields of a policy may keep it without effect (T9); `objects`, `sections`:
-# the types whose objects, or all of whose sections, are its effective targets; `parts`: a policy may have a wrapper of
-# each direction; `doubtful`: answers may be incomplete; `marked`: for this reason, or because a route's rule may
-# have the fields of its policies, or its policies have remarks, what is in effect may differ from the merge.
+# the types whose objects, or all of whose sections, are its effective targets; `doubtful`: answers may be incomplete;
+# `marked`: for this reason, or because a route's rule may have the fields of its policies, its policies have remarks, or a
+# route may choose their strategy, what is in effect may differ from the merge; `joining`: how stacks are joined, by the
+# `routes` that choose a strategy, by `parts` of a policy, which may have a wrapper of each direction, or as `joins`.
 traits_of(kind) := {
 	"joins": _joins(kind),
+	"joining": _joining(kind),
 	"direct": direct,
 	"additive": kind.defaultStrategy == "Additive",
 	"merging": _merging(kind),
@@ -116,8 +118,7 @@ traits_of(kind) := {
 	"named": object.filter(kind, ["selectors", "boundBy", "optionalRefs"]) in [{}, {"optionalRefs": false}],
 	"withheld": count(object.filter(kind, ["staged", "copies"])) > 0,
 	"doubtful": doubtful,
-	"marked": {doubtful, count(object.filter(kind, ["shadowedBy", "remarks"])) > 0} != {false},
-	"parts": [true | some place in kind.places; place.partners != {}] != [],
+	"marked": {doubtful, count(object.filter(kind, ["shadowedBy", "remarks", "delegation"])) > 0} != {false},
 	"objects": {type | some type, level in acted_on; level.object == kind.effectiveTarget},
 	"sections": {type | some type, level in acted_on; level.section == kind.effectiveTarget; type != "core/Service"},
 } if {
@@ -140,6 +141,8 @@ _namespace := {"group": "core", "kind": "Namespace"}
 # specs of a Direct kind at one target are united (C2) or meet for the requests of one consumer (P6).
 _joins(kind) := "parents" if {
 	kind.parentLevels
+} else := "routes" if {
+	kind.delegation
 } else := "levels" if {
 	kind.sameLevel == "OldestWins"
 } else := "levels" if {
@@ -149,6 +152,14 @@ _joins(kind) := "parents" if {
 	kind.class == "Direct"
 	kind.crossNamespace == "Consumer"
 } else := "policies"
+
+_joining(kind) := "routes" if {
+	kind.delegation
+} else := "parts" if {
+	_has_parts(kind)
+} else := _joins(kind)
+
+_has_parts(kind) := [true | some place in kind.places; place.partners != {}] != []
 
 is_direct(policy_kind) := traits(policy_kind).direct
 is_additive(policy_kind) := traits(policy_kind).additive

@@ -233,7 +233,7 @@ _combines(schema) if {
 		"effectiveTarget": "Rule",
 		"specPaths": [{"path": "/spec/override", "strategy": "PatchOverrides"}, {"path": "/spec/default", "strategy": "PatchDefaults"}],
 	}) with data.bridge.kinds.crds as {"example.com/HuePolicy": {"schema": {"properties": {"spec": schema}}}}
-	kinds.traits_of(described).parts
+	kinds.traits_of(described).joining == "parts"
 } else := false
 
 _both := {"properties": {"override": {"type": "object"}, "default": {"type": "object"}}}

@@ -41,6 +41,8 @@ may_be_unread(key) if {
 # The types of which the user may not read every object.
 partly_read contains type if some type, _ in data.unread
 
+reads_in_part if data.unread[_]
+
 # This OPA has a part of everything (see `bridge.fleet`).
 has_view if data.bridge_below.partial
 

@@ -28,29 +28,30 @@ outcomes_at(policy_kind, node) := [object.union(row, {"marks": marks(above, plac
 _rows_at(policy_kind, node) := [[path, fate, row] |
 	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
 	scope := _scope(path, source)
-	fates := _outcomes_of_stack(attached, path[0])
-	some fate in fates
-	doubts := _doubts(policy_kind, path, fates, fate)
+	some fate in _with_doubts(policy_kind, path, _outcomes_of_stack(attached, path[0]))
 	some ancestor in ancestors(policy_kind, path, fate.targets)
-	row := object.union_n([fate, doubts, {"targets": _counted_targets(policy_kind, fate), "ancestor": ancestor, "scope": scope}])
+	row := object.union_n([fate, {"targets": _counted_targets(policy_kind, fate), "ancestor": ancestor, "scope": scope}])
 ]
 
-# The outcomes of a stack on which one of them depends: every policy of an Additive kind applies, whatever the others do.
+# The outcomes on a path, with `incomplete`, the reasons, where one is not certain: what is not modeled, and that nothing
+# accepts the route at the top. Of an Additive kind every policy applies, whatever the others do.
+_with_doubts(policy_kind, path, fates) := fates if {
+	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
+	not effective.may_be_incomplete(policy_kind)
+} else := [object.union(fate, {"incomplete": reasons | reasons := array.concat(not_modeled, unattached); reasons != []}) |
+	unattached := _unattached(path)
+	some fate in fates
+	not_modeled := [reason | some reason in effective.doubts_about(policy_kind, path, fates, _related(policy_kind, fates, fate))]
+]
+
 _related(policy_kind, _, fate) := [fate] if kinds.is_additive(policy_kind)
 _related(policy_kind, fates, _) := fates if not kinds.is_additive(policy_kind)
 
-# Why an outcome on a path is not certain: what is not modeled, and that nothing accepts the route at its top.
-_doubts(policy_kind, path, fates, fate) := {} if {
-	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
-	not effective.may_be_incomplete(policy_kind)
-} else := {"incomplete": reasons | reasons := array.concat(not_modeled, unattached); reasons != []} if {
-	not_modeled := [reason | some reason in effective.doubts_about(policy_kind, path, fates, _related(policy_kind, fates, fate))]
-	unattached := [sprintf("%s is not attached: %s", [keys.describe(keys.object_of(route)), concat("; ", reasons)]) |
-		reasons := hierarchy.not_attached(path)
-		route := [node | some node in path; levels.of(node) == "Route"][0]
-		count(hierarchy.unread_parents(keys.object_of(route))) == 0 # it is among the doubts then
-	]
-}
+_unattached(path) := [sprintf("%s is not attached: %s", [keys.describe(keys.object_of(route)), concat("; ", reasons)]) |
+	reasons := hierarchy.not_attached(path)
+	route := [node | some node in path; levels.of(node) == "Route"][0]
+	count(hierarchy.unread_parents(keys.object_of(route))) == 0 # it is among the doubts then
+]
 
 _scope(path, source) := scope_name(path) if {
 	source == ""

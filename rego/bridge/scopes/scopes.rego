@@ -315,7 +315,7 @@ _refs_to(policy_kind, object_key) := {[policy_key, ref] |
 
 # The statement that a policy kind has nothing to act at: "there is no HTTPRoute rule".
 absence(policy_kind) := sprintf("you can read no %s", [lower(kinds.get(policy_kind).effectiveTarget)]) if {
-	count(lookup.partly_read) > 0
+	lookup.reads_in_part
 } else := sprintf("there is no %s", [lower(kinds.get(policy_kind).effectiveTarget)])
 
 _without_scope(policy_kind, policy_key, ref) := {"reason": "NoScope", "message": message} if {
