@@ -91,6 +91,8 @@ test_an_unanswerable_query_is_an_error_with_its_reason if {
 	_asked("request", {"host": "a", "gateway": "core/Service/shop/cart"}).error.code == "InvalidInput"
 	_asked("request", {"host": "a", "gateway": "gateway.networking.k8s.io/Gateway/infra/x"}).error.code == "NotInView"
 	_asked("request", {"host": "a/b"}).error.code == "InvalidInput"
+	_asked("request", {"host": "a", "hosts": "b"}).error.message == "the input has an unknown field, hosts; did you mean \"host\"?"
+	_asked("effective", {"targets": [_web], "target": _web}).error.message == "the input has an unknown field, target; did you mean \"targets\"?"
 	edge.request.error.code == "NotInView" with input as {"host": "a"}
 		with data.bridge_answers as {"kinds": {"active": [], "in_use": []}, "entries": {}}
 		with data.bridge_view as {"name": "v"}

@@ -7,10 +7,14 @@
 package edge
 
 import data.bridge.lib.keys
+import data.bridge.lib.likeness
+import data.bridge.request as requests
 
 # As the query of the hub.
 effective := unanswered if {
 	true
+} else := _error("InvalidInput", message) if {
+	message := likeness.unknown_field(object.keys(input), {"targets", "fields", "allPaths"} | requests.shared_fields)
 } else := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_array(object.get(input, "targets", null))
 } else := _error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {

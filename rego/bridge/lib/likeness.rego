@@ -34,6 +34,12 @@ hint(text, candidates) := sprintf("; did you mean %q?", [nearest(text, candidate
 	true
 } else := ""
 
+# The message about the first of these fields of a query's input that the query does not have: a misspelled one would be
+# ignored, and the answer would be about another question. Undefined if it has all of them.
+unknown_field(fields, known) := sprintf("the input has an unknown field, %s%s", [unknown, hint(unknown, known)]) if {
+	unknown := min(fields - known)
+}
+
 _likeness(one, other) := (2 * count(_pairs(one) & _pairs(other))) / (count(_pairs(one)) + count(_pairs(other)))
 
 # With a mark at both ends, so short texts have pairs, too.

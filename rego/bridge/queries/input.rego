@@ -6,7 +6,9 @@ package bridge.queries
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.likeness
 import data.bridge.lookup
+import data.bridge.request as requests
 
 error(code, message) := {"error": {"code": code, "message": message}}
 
@@ -20,6 +22,9 @@ not_in_view(what) := error("NotInView", sprintf("%s is not in the view %s: ask a
 _is_there(node) if lookup.is_in_view(hierarchy.canonical_key(node))
 
 is_list(field) if is_array(input[field])
+
+# The error about a field of the input that is neither one of these nor one of all queries. Undefined if there is none.
+unknown_field(fields) := error("InvalidInput", likeness.unknown_field(object.keys(input), fields | requests.shared_fields))
 
 # The first problem of a query's input: of the fields that several queries have, then of these fields, each `[field,
 # form]` with a form of `_flaw`, or `[field, schema, message]` with the JSON Schema of an optional field.

@@ -1,6 +1,7 @@
 package bridge.request
 
 import data.bridge.lib.keys
+import data.bridge.lib.likeness
 
 # The request in `input`, with defaults: `{protocol, port, host, path, pathAndQuery, method, headers, query, service, rpc}`.
 # `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
@@ -50,7 +51,9 @@ call := [object.get(input.grpc, field, "") | some field in ["service", "method"]
 } else := ["", ""]
 
 # The problem of the first field with an invalid form, as a message.
-form_problem := _wrong_forms[0] if {
+form_problem := likeness.unknown_field(object.keys(input), _fields | shared_fields) if {
+	true
+} else := _wrong_forms[0] if {
 	true
 } else := sprintf("path of a gRPC call is %s: omit it, or correct grpc", [path]) if {
 	request.protocol == "GRPC"
@@ -66,6 +69,11 @@ _wrong_forms := [message |
 ]
 
 _protocols := ["GRPC", "HTTP", "HTTPS", "TCP", "TLS", "UDP"]
+
+_fields := {field | some [field, _, _] in _forms} | {"gateway", "allPaths", "fields"}
+
+# The fields that the input of every query may have.
+shared_fields := {"changes", "staged", "sourceNamespace", "policyKind", "skipMissing"}
 
 # The valid forms of the input's fields, as JSON Schemas, and the problem with any other.
 _forms := array.flatten([

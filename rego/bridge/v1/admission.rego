@@ -66,6 +66,8 @@ _is_request if {
 # entrypoint: true
 violations := problem if {
 	problem := _audit_problem
+} else := problem if {
+	problem := queries.unknown_field({"constraints", "objects", "unjudged", "identified", "replicated"})
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA

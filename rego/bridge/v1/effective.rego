@@ -18,6 +18,8 @@ import data.bridge.queries
 # entrypoint: true
 effective := problem if {
 	problem := queries.problem([["targets", "nodes"]])
+} else := problem if {
+	problem := queries.unknown_field({"targets", "fields", "allPaths"})
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in queries.scopes_at(input.targets)
 	paths := engine.all_as_asked(engine.listed_policies_of(kind, node, queries.source))
@@ -31,6 +33,8 @@ effective := problem if {
 # entrypoint: true
 explain := problem if {
 	problem := queries.problem([["target", "node"]])
+} else := problem if {
+	problem := queries.unknown_field({"target", "allPaths"})
 } else := queries.explanation
 
 # METADATA
@@ -84,4 +88,6 @@ impact := problem if {
 		["policy", "policy"],
 		["limit", {"type": "number", "exclusiveMinimum": true, "minimum": 0}, "limit must be a number above 0"],
 	])
+} else := problem if {
+	problem := queries.unknown_field({"policy", "limit", "fields"})
 } else := queries.impact

@@ -110,3 +110,23 @@ test_a_field_of_another_form_is_an_error_that_explains_the_form if {
 		found.error.message == message
 	}
 }
+
+test_an_unknown_field_is_an_error_with_the_nearest_name if {
+	every row in [
+		["effective", {"targets": [], "chnages": {}}, "chnages; did you mean \"changes\"?"],
+		["effective", {"targets": [], "policykind": "example.com/ColorPolicy"}, "policykind; did you mean \"policyKind\"?"],
+		["request", {"hosts": "blog.example.com"}, "hosts; did you mean \"host\"?"],
+		["explain", {"target": "core/Service/shop/cart", "colour": 1}, "colour"],
+		["tree", {"rot": "core/Service/shop/cart"}, "rot; did you mean \"root\"?"],
+		["impact", {"policy": _slow_key, "limits": 1}, "limits; did you mean \"limit\"?"],
+		["problems", {"object": []}, "object; did you mean \"objects\"?"],
+		["status", {"policies": [], "polices": []}, "polices; did you mean \"policies\"?"],
+		["violations", {"constraint": []}, "constraint; did you mean \"constraints\"?"],
+	] {
+		_answer(row[0], object.union(testing.changed([_slow]), row[1])).error == _invalid(sprintf("the input has an unknown field, %s", [row[2]]))
+	}
+}
+
+_answer(query, document) := found if {
+	found := data.bridge.v1[query] with input as document
+}

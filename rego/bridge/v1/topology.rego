@@ -17,6 +17,8 @@ tree := problem if {
 		["root", "optional node"],
 		["depth", {"type": "number", "minimum": 0, "maximum": 15}, "depth must be a number from 0 to 15"],
 	])
+} else := problem if {
+	problem := queries.unknown_field({"root", "depth", "refused"})
 } else := object.union(
 	{"roots": sort(roots), "nodes": {key: topology.node(key, queries.policy_kinds) | some key in (nodes | namespaces)}},
 	{"refused": links | input.refused; links := topology.rejected_links(nodes)},
@@ -100,6 +102,8 @@ _named := {key |
 # entrypoint: true
 problems := problem if {
 	problem := queries.problem([["objects", "optional objects"], ["deleted", "optional keys"]])
+} else := problem if {
+	problem := queries.unknown_field({"objects", "deleted", "tallies"})
 } else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
 	lookup.has_view
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
