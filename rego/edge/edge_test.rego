@@ -97,7 +97,7 @@ test_an_unanswerable_query_is_an_error_with_its_reason if {
 		with data.bridge_answers as {"kinds": {"active": [], "in_use": []}, "entries": {}}
 		with data.bridge_view as {"name": "v"}
 	for_clients := ["explain", "impact", "problems", "status", "tree"]
-	for_commands := ["constraints", "kinds_in_force", "refused_policykinds", "resource_versions", "scopes", "types"]
+	for_commands := ["constraints", "kinds_in_force", "policies", "refused_policykinds", "resource_versions", "scopes", "types"]
 	codes := {edge[query].error.code | some query in array.concat(for_clients, for_commands)} with data.bridge_view as {"name": "v"}
 	codes == {"NeedsObjects"}
 }

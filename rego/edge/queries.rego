@@ -66,6 +66,8 @@ kinds_in_force := needs_objects("the command line")
 
 namespaces := needs_objects("the command line")
 
+policies := needs_objects("the command line")
+
 refused_policykinds := needs_objects("the command line")
 
 resource_versions := needs_objects("the command line")

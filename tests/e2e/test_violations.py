@@ -24,7 +24,7 @@ def test_a_constraint_that_is_invalid_is_reported_where_it_stands(bridge: Run, t
     file.write_text(WRONG)
     done = bridge("violations", "--manifests", file)
     assert done.returncode == 2
-    message = 'Constraint wrong is not active: enforcementAction: "forbid" is not one of deny, warn, dryrun'
+    message = 'Constraint/wrong is not active: enforcementAction: "forbid" is not one of deny, warn, dryrun'
     assert f"error: {file}:1: {message}" in done.stderr
 
 
@@ -33,7 +33,7 @@ def test_a_missing_policy_is_reported_and_its_objects_are_violations(bridge: Run
     options = [option for file in files for option in ("--manifests", file)]
     done = bridge("violations", *options, "-n", "search")
     assert done.returncode == 2
-    assert "Constraint memory-limits: policy k8s.memory is not loaded" in done.stderr
+    assert "Constraint/memory-limits: policy k8s.memory is not loaded" in done.stderr
     assert [line.split()[:3] for line in done.stdout.splitlines()[1:]] == [
         ["memory-limits", "deny", "Pod/search/index"]
     ]

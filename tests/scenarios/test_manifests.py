@@ -124,7 +124,7 @@ def violations(opa_path: Path) -> list[dict[str, Any]]:
     environ = {**os.environ, "BRIDGE_OPA": str(opa_path)}
     done = subprocess.run(command, input=policies, capture_output=True, check=False, env=environ)
     senseless = {name for case in cases for name in case.senseless}
-    told = set(re.findall(r"Constraint (\S+) is not active: ", done.stderr.decode()))
+    told = set(re.findall(r"Constraint/(\S+) is not active: ", done.stderr.decode()))
     assert (done.returncode, told) == (INPUT_ERROR, senseless), done.stderr
     rows: list[dict[str, Any]] = json.loads(done.stdout)
     return rows
