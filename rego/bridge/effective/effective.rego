@@ -75,9 +75,9 @@ _as_chosen(attached, entry) := entry if {
 }
 
 # The strategies that delegating routes of a stack choose, by target.
-_chosen_strategies(attached) := {target: strategy |
-	some {"target": target} in attached
-	strategy := _delegating_strategy(attached, target)
+_chosen_strategies(attached) := {entry.target: strategy |
+	some entry in attached
+	strategy := _delegating_strategy(attached, entry.target)
 }
 
 # Why a stack cannot be merged, `{code, message}`: it or its path is above its bound, or its Custom strategy fails.
