@@ -14,7 +14,7 @@ import data.bridge.request as requests
 effective := unanswered if {
 	true
 } else := _error("InvalidInput", message) if {
-	message := likeness.unknown_field(object.keys(input), {"targets", "fields", "allPaths"} | requests.shared_fields)
+	message := likeness.unknown_field(object.keys(input), {"fields", "allPaths"} | requests.shared_fields)
 } else := _error("InvalidInput", "targets must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]") if {
 	not is_array(object.get(input, "targets", null))
 } else := _error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {

@@ -69,7 +69,7 @@ async def test_an_outcome_that_is_not_certain_has_a_sign_a_filter_and_a_row(chan
     rows = page.page.locator("#details .overview > .stack li", has_text="Incomplete")
     for name, row in zip(("fast", "slow"), await rows.all(), strict=True):
         text = " ".join((await row.inner_text()).split())
-        assert text == f"? Traffic harbor/{name} Incomplete(warning) Its outcome is not certain: {WHY}"
+        assert text == f"? Traffic harbor/{name} Incomplete (warning) Its outcome is not certain: {WHY}"
     row = page.page.get_by_role("treeitem", name="TrafficPolicy/harbor/slow, not certain")
     assert await row.locator(".sign").inner_text() == "?"
     await page.page.locator("#filter-outcomes label", has_text="not\u00a0certain").click()

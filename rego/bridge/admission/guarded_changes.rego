@@ -265,7 +265,7 @@ _state := {"objects": found, "concerns": _has_effects(all), "rest": rest, "targe
 		some [names, object_keys] in [[input.names & _pure, {key | some key in judged; not _keeps_targets(key)}], [input.names - _pure, judged]]
 		some row in constraints.violations(names, object_keys)
 	}
-	steps := {name: step | some {"constraint": name} in rows; step := constraints.fixed_steps[name]}
+	steps := {row.constraint: step | some row in rows; step := constraints.fixed_steps[row.constraint]}
 }
 
 # Policies and what they act at are among the objects.

@@ -72,8 +72,9 @@ _protocols := ["GRPC", "HTTP", "HTTPS", "TCP", "TLS", "UDP"]
 
 _fields := {field | some [field, _, _] in _forms} | {"gateway", "allPaths", "fields"}
 
-# The fields that the input of every query may have.
-shared_fields := {"changes", "staged", "sourceNamespace", "policyKind", "skipMissing"}
+# The fields that the input of every query may have. One input may be for several queries, so all may have what others are
+# about.
+shared_fields := {"changes", "staged", "sourceNamespace", "policyKind", "skipMissing", "targets", "policies", "objects"}
 
 # The valid forms of the input's fields, as JSON Schemas, and the problem with any other.
 _forms := array.flatten([

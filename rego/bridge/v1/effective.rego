@@ -19,7 +19,7 @@ import data.bridge.queries
 effective := problem if {
 	problem := queries.problem([["targets", "nodes"]])
 } else := problem if {
-	problem := queries.unknown_field({"targets", "fields", "allPaths"})
+	problem := queries.unknown_field({"fields", "allPaths"})
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in queries.scopes_at(input.targets)
 	paths := engine.all_as_asked(engine.listed_policies_of(kind, node, queries.source))

@@ -103,7 +103,7 @@ _named := {key |
 problems := problem if {
 	problem := queries.problem([["objects", "optional objects"], ["deleted", "optional keys"]])
 } else := problem if {
-	problem := queries.unknown_field({"objects", "deleted", "tallies"})
+	problem := queries.unknown_field({"deleted", "tallies"})
 } else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
 	lookup.has_view
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
