@@ -119,7 +119,8 @@ def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Itera
     return build_bundle(found.modules, found.data, found.roots)
 
 
-_OF_EDGES = ("bridge/lib/keys.rego", "bridge/lib/likeness.rego", "bridge/request/input.rego")  # what they share with the hub
+# What edges share with the hub.
+_OF_EDGES = ("bridge/lib/keys.rego", "bridge/lib/likeness.rego", "bridge/request/input.rego")
 _EDGE = re.compile(r"^package edge$", re.MULTILINE)
 
 

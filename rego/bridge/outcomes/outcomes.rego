@@ -34,7 +34,7 @@ _rows_at(policy_kind, node) := [[path, fate, row] |
 ]
 
 # The outcomes on a path, with `incomplete`, the reasons, where one is not certain: what is not modeled, and that nothing
-# accepts the route at the top. Of an Additive kind every policy applies, whatever the others do.
+# accepts the route at the top. Every policy of an Additive kind applies, whatever the others do.
 _with_doubts(policy_kind, path, fates) := fates if {
 	startswith(path[0], "gateway.networking.k8s.io/GatewayClass/")
 	not effective.may_be_incomplete(policy_kind)

@@ -67,7 +67,7 @@ _is_request if {
 violations := problem if {
 	problem := _audit_problem
 } else := problem if {
-	problem := queries.unknown_field({"constraints", "unjudged", "identified", "replicated"})
+	problem := queries.unknown_field({"constraints", "unjudged", "identified", "before"})
 } else := sort(judging.violations(_constraints, object.get(input, "objects", null)))
 
 # METADATA
