@@ -133,7 +133,7 @@ _matches(route_key) := {[["matches", entry, _protocol(type), name, path, sprintf
 	some mark, readings in _readings_alike(type, requests.implementation(entry))
 	precedence := [reading.precedence | some reading in readings][0]
 	some index, rule in lookup.get(route_key).spec.rules
-	some place, match in requests.written_matches(rule)
+	some place, match in hierarchy.written_matches(rule)
 	is_object(match)
 	conditions := [object.union(one, {"actual": one.expected, "at": _place(type, one)}) | some one in requests.conditions_of(precedence, type, match)]
 	path := _path(type, conditions, match)

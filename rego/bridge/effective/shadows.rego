@@ -5,7 +5,6 @@ import data.bridge.kinds
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lib.levels
-import data.bridge.lookup
 
 # An entry of effective policies as requests meet it: where a field of the route's rule goes before a field of the policy
 # (`shadowedBy` of the kind), the spec has the rule's values, whose origin is the rule. `shadowed` has what the policies set
@@ -30,7 +29,7 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 	not entry.error
 	some node in entry.path
 	levels.of(node) == "Rule"
-	rule := _rule(node)
+	rule := hierarchy.rule_of(node)
 	shadows := object.union_n([{field.path: field} |
 		some field in fields
 		object.get(rule, leaves.segments(field.rule), null) != null
@@ -46,12 +45,6 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 		value != null
 	}
 } else := entry
-
-_rule(node) := lookup.get(parts.object).spec.rules[position] if {
-	parts := keys.parse(node)
-	some position, name in hierarchy.section_names(parts.object)
-	name == parts.section
-}
 
 _is_at_or_below(segments_of_leaf, paths) if {
 	some path in paths

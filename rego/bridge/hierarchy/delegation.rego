@@ -11,7 +11,7 @@ import data.bridge.lookup
 # A rule has no backends but routes, so it serves no requests itself, whether these routes exist or not.
 delegates(rule) if {
 	levels.of(rule) == "Rule"
-	refs := _rule_at(rule).backendRefs
+	refs := rule_of(rule).backendRefs
 	count(refs) > 0
 	every ref in refs {
 		levels.of(index.backend_key(ref, keys.namespace(rule))) == "Route"
@@ -34,7 +34,7 @@ delegation_refusal(rule, route_key) := "NotItsParent" if {
 } else := "NoMatchWithin" if {
 	_is_delegation(rule, route_key)
 	every own in _rules_of(route_key) {
-		not _takes_over(_rule_at(rule), own, _inherits_matches(route_key))
+		not _takes_over(rule_of(rule), own, _inherits_matches(route_key))
 	}
 }
 
@@ -48,16 +48,10 @@ misses_matches(path) if {
 	some place, route_key in path
 	_is_delegation(path[place - 1], route_key)
 	levels.of(path[place + 1]) == "Rule"
-	not _takes_over(_rule_at(path[place - 1]), _rule_at(path[place + 1]), _inherits_matches(route_key))
+	not _takes_over(rule_of(path[place - 1]), rule_of(path[place + 1]), _inherits_matches(route_key))
 }
 
 _rules_of(route_key) := object.get(lookup.get(route_key).spec, "rules", [])
-
-_rule_at(rule) := [own |
-	[route_key, name] := split(rule, "#")
-	some place, own in _rules_of(route_key)
-	section_names(route_key)[place] == name
-][0]
 
 # A route with this annotation adds its matches to those of the rule that delegates to it.
 _inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key).metadata, "annotations", {}), "delegation.kgateway.dev/inherit-parent-matcher", "")) in {"true", "yes", "enabled"}
@@ -65,15 +59,10 @@ _inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key
 _takes_over(_, _, true)
 
 _takes_over(above, below, false) if {
-	some outer in _matches_of(above)
-	some inner in _matches_of(below)
+	some outer in written_matches(above)
+	some inner in written_matches(below)
 	_is_match_within(outer, inner)
 }
-
-_matches_of(rule) := matches if {
-	matches := rule.matches
-	count(matches) > 0
-} else := [{}]
 
 _is_match_within(outer, inner) if {
 	object.get(outer, ["path", "type"], "PathPrefix") == "PathPrefix"

@@ -22,6 +22,18 @@ section_names(object_key) := index.facts(object_key).sections if {
 	levels.by_type[keys.type_of(object_key)].section == "Port"
 }
 
+# The rule of a route, as it is written, that is this node. Undefined for other nodes.
+rule_of(node) := lookup.get(parts.object).spec.rules[position] if {
+	parts := keys.parse(node)
+	some position, name in section_names(parts.object)
+	name == parts.section
+}
+
+# The matches of a rule. One without any matches all (HTTPRouteRule.matches).
+written_matches(rule) := rule.matches if {
+	count(rule.matches) > 0
+} else := [{}]
+
 # The node that a key means: `#[n]` for a named rule and a port's number become their names (semantics K2, K3).
 # Undefined if the object or the section does not exist.
 canonical_key(key) := key if {

@@ -26,14 +26,12 @@ _unusable_kinds(key) := {{"subject": key, "about": key, "reason": "InvalidRouteK
 	message := sprintf("%s: allowedRoutes.kinds[%d]: %s", [keys.describe(node), place, problem])
 }
 
-_problem_of_kind(_, group, kind, _) := kinds.problem_of_reference(group, kind)[0]
-
-_problem_of_kind(listener, _, _, type) := sprintf("a listener with the protocol %s takes no %ss", [listener.protocol, split(type, "/")[1]]) if {
+_problem_of_kind(listener, group, kind, type) := message if {
+	[message, _] := kinds.problem_of_reference(group, kind)
+} else := sprintf("a listener with the protocol %s takes no %ss", [listener.protocol, split(type, "/")[1]]) if {
 	levels.by_type[type].object == "Route"
 	not hierarchy.fits_protocol(listener, type)
-}
-
-_problem_of_kind(_, _, _, type) := sprintf("%s is not a kind of routes", [split(type, "/")[1]]) if {
+} else := sprintf("%s is not a kind of routes", [split(type, "/")[1]]) if {
 	level := levels.by_type[type]
 	level.object != "Route"
 }

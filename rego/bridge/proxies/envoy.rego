@@ -98,6 +98,10 @@ unknown(message, config) := [sprintf("the rules do not know %s of the %s", [fiel
 ]
 
 # METADATA
+# description: Why nothing is known of a rule at a route that sends no requests to a backend.
+answers_itself := "the proxy answers the requests of this rule itself"
+
+# METADATA
 # description: The same of a route with its action.
 unknown_of_route(route) := array.flatten([
 	unknown("route", route),

@@ -7,7 +7,6 @@ package bridge.proxies.envoy_gateway
 
 import data.bridge.hierarchy
 import data.bridge.lib.keys
-import data.bridge.lookup
 import data.bridge.proxies.envoy
 
 _btp := "gateway.envoyproxy.io/BackendTrafficPolicy"
@@ -216,12 +215,9 @@ _clusters(route) := ["clusters of high priority"] if {
 } else := [_cluster_key(object.get(one, "name", "")) | some one in route.route.weightedClusters.clusters]
 
 # A proxy answers requests itself instead of a backend, such as after a policy that it cannot use, if the rule does not say so.
-_answering(route, node) := ["the proxy answers the requests of this rule itself"] if {
+_answering(route, node) := [envoy.answers_itself] if {
 	not route.route
-	parts := keys.parse(node)
-	some position, name in hierarchy.section_names(parts.object)
-	name == parts.section
-	rule := lookup.get(parts.object).spec.rules[position]
+	rule := hierarchy.rule_of(node)
 	count(rule.backendRefs) > 0
 	every filter in object.get(rule, "filters", []) {
 		not filter.type in {"RequestRedirect", "ExtensionRef"}

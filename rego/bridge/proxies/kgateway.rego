@@ -106,7 +106,7 @@ facts contains object.union(
 		"needs": [_manager_key(resource.routeConfig)],
 		"origins": _origins(resource.config),
 		"values": {_policy: _values(resource.config)},
-		"unknown": array.concat(envoy.unknown_of_route(resource.config), ["the proxy answers the requests of this rule itself" | resource.config.directResponse]),
+		"unknown": array.concat(envoy.unknown_of_route(resource.config), [envoy.answers_itself | resource.config.directResponse]),
 	},
 	{field: value | some field, value in {"match": envoy.match(object.get(resource.config, "match", {})), "order": resource.order}; source.kind == "HTTPRoute"},
 ) if {

@@ -11,7 +11,6 @@ import data.bridge.lookup
 import data.bridge.proxies.envoy
 import data.bridge.proxies.envoy_gateway
 import data.bridge.proxies.istio
-import data.bridge.request as requests
 
 _kinds := {lower(concat(".", [kind, "kuadrant.io"])): concat("/", ["kuadrant.io", kind]) |
 	some kind in ["AuthPolicy", "RateLimitPolicy", "TokenRateLimitPolicy"]
@@ -134,7 +133,7 @@ _places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {"target"
 	some path in hierarchy.paths(keys.section(route, name), false)
 	count(path) == 5
 	some host in _hosts(path[2], route)
-	some place, _ in requests.written_matches(rule)
+	some place, _ in hierarchy.written_matches(rule)
 	some id in {_id(path, name), _id(path, sprintf("rule-%d", [position + 1]))}
 }
 

@@ -3,7 +3,6 @@ package bridge.proxies
 import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
-import data.bridge.request as requests
 
 # Whether a proxy serves a rule: at each hostname that its route has in common with the listener, for each of its matches.
 
@@ -31,12 +30,7 @@ rule_doubts(node, proxy, path) := [row.message |
 	row.state in {"missing in the proxy", "cannot be read"}
 ]
 
-_rule_of(node) := {"type": parts.type, "matches": matches} if {
-	parts := keys.parse(node)
-	some position, name in hierarchy.section_names(parts.object)
-	name == parts.section
-	matches := requests.written_matches(lookup.get(parts.object).spec.rules[position])
-}
+_rule_of(node) := {"type": keys.type_of(node), "matches": hierarchy.written_matches(hierarchy.rule_of(node))}
 
 # The hostnames that the listener takes for the route (HTTPRouteSpec.hostnames).
 _hosts(node, via) := {lower(host) |

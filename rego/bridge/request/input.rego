@@ -139,16 +139,14 @@ overweight(weights) := {route | some route, weight in weights; weight > limit} i
 undecided_answer(rules) := {
 	"reached": "Route",
 	"reason": "CannotTell",
-	"message": sprintf("Cannot tell: %s may serve it, but %s", [keys.describe(rules[0].node), _why_undecided(rules[0])]),
-	"candidates": [object.union(rule, {"reason": reason}) |
-		some rule in rules
-		reason := {true: "Delegated", false: "PatternNotCompiled"}[rule.message == delegated_message]
-	],
+	"message": sprintf("Cannot tell: %s may serve it, but %s", [keys.describe(rules[0].node), _undecided(rules[0])[1]]),
+	"candidates": [object.union(rule, {"reason": _undecided(rule)[0]}) | some rule in rules],
 }
 
-_why_undecided(rule) := delegated_message if {
+# Why it is unknown whether a rule serves the request, `[reason, text]`.
+_undecided(rule) := ["Delegated", delegated_message] if {
 	rule.message == delegated_message
-} else := "its pattern is too large to compile"
+} else := ["PatternNotCompiled", "its pattern is too large to compile"]
 
 delegated_message := "it delegates the request to other routes, against which the bridge does not match requests"
 

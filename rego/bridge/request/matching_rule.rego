@@ -276,14 +276,9 @@ _matches(precedence, type, route_key) := [{
 	"patterns": {one | some one in conditions; one.type == "RegularExpression"; one.actual != null},
 } |
 	some index, rule in lookup.get(route_key).spec.rules
-	some match in written_matches(rule)
+	some match in hierarchy.written_matches(rule)
 	conditions := conditions_of(precedence, type, match)
 ]
-
-# A rule without matches matches all (HTTPRouteRule.matches).
-written_matches(rule) := rule.matches if {
-	count(rule.matches) > 0
-} else := [{}]
 
 # The conditions of a match of a route's type by a precedence of matches, `{part, name, type, expected, actual}`; `actual`
 # is null if the request has no such value. Other routes have none: a TLSRoute is selected by its hostname, TCPRoute and

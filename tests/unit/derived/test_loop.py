@@ -727,16 +727,25 @@ async def test_keys_of_a_change_before_a_renewal_are_not_computed_beside_it() ->
         assert result.taken() == ["a/one", "a/y"]
 
 
+class Listing(Lengths):
+    """Lists one key, which has the number of the listing, after a second. One listing may fail."""
+
+    def __init__(self, failing: int = 0) -> None:
+        super().__init__()
+        self.listed = 0
+        self._failing = failing
+
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """Yield the key."""
+        self.listed += 1
+        number = self.listed
+        await asyncio.sleep(1.0)
+        if number == self._failing:
+            raise OpaUnavailable("away")
+        yield [f"a/{number}"]
+
+
 async def test_keys_listed_before_a_renewal_are_dropped() -> None:
-    class Listing(Lengths):
-        listed = 0
-
-        async def every(self) -> AsyncIterator[Iterable[str]]:
-            self.listed += 1
-            number = self.listed
-            await asyncio.sleep(1.0)
-            yield [f"a/{number}"]
-
     result = Listing()
     async with computing(result) as (loop, _):
         result.taken()
@@ -748,18 +757,7 @@ async def test_keys_listed_before_a_renewal_are_dropped() -> None:
 
 
 async def test_a_listing_that_fails_after_a_renewal_makes_nothing_stale() -> None:
-    class Listing(Lengths):
-        listed = 0
-
-        async def every(self) -> AsyncIterator[Iterable[str]]:
-            self.listed += 1
-            number = self.listed
-            await asyncio.sleep(1.0)
-            if number == 2:
-                raise OpaUnavailable("away")
-            yield [f"a/{number}"]
-
-    result = Listing()
+    result = Listing(failing=2)
     async with computing(result) as (loop, _):
         result.taken()
         loop.renew(result)
