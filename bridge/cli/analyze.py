@@ -24,7 +24,7 @@ from bridge.cli.options import (
     words,
 )
 from bridge.cli.output import print_document, print_error
-from bridge.cli.problems import known, problems_table
+from bridge.cli.problems import FAIL_ON, IGNORE, ignored_reasons, known, problems_table
 from bridge.cli.reading import COMMON, INPUT_ERROR, STDIN, Asked, asked_for, need_one_reader, read, take_standard_input
 from bridge.cli.reports import FORMATS, print_report, summary_with_names, unnoticed
 from bridge.cli.source import SOURCE, Input
@@ -43,6 +43,8 @@ _OPTIONS = (  # of the command and of its former name
     namespace_option("-n", "--namespace", about="The namespace of a deleted OBJECT without one."),
     source_namespace_option(EVERY_SOURCE),
     SCHEMAS,
+    IGNORE,
+    FAIL_ON,
     *SOURCE,
     output_option("table", "wide", "json", "yaml", *FORMATS),
 )
@@ -80,8 +82,9 @@ def analyze(**options: Any) -> int:
 
     Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
     overridden on all paths or have no effective target, links that are ignored, violations of Constraints, unknown
-    kinds and fields, and values that an API server refuses. Only problems that the change can affect are listed. Exits
-    with 1 if problems are introduced, 2 if FILE is not all readable.
+    kinds and fields, and values that an API server refuses. A Constraint that the change deletes or edits judges the
+    change as it was, too. Only problems that the change can affect are listed. Exits with 1 if problems are introduced
+    that are not warnings, 2 if FILE is not all readable.
 
     Examples:
         # Show the effects of a changed file on a cluster
@@ -143,7 +146,8 @@ def _analyze(options: dict[str, Any]) -> int:
         print_error(f"warning: {line}")
     for problem in applied.problems:
         print_error(f"error: {named(problem.subject)}: {problem.message}")
-    return INPUT_ERROR if code or applied.problems else _FOUND if found.fails else 0
+    fails = bool(found.introduced) if asked.more["fail_on"] == "warning" else found.fails
+    return INPUT_ERROR if code or applied.problems else _FOUND if fails else 0
 
 
 def _refuse_objects(files: Sequence[str]) -> None:
@@ -218,13 +222,12 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
         doubts_before=doubtful(engine.doubts(crds, change.keys)),
         doubts_after=doubtful(applied.source.doubts((), change.keys)),
     )
-    found = dataclasses.replace(
-        found,
-        introduced=known(engine, found.introduced),
-        fixed=known(engine, found.fixed),
-        remaining=known(engine, found.remaining),
+    ignored = ignored_reasons(asked.more["ignore"])
+    introduced, fixed, remaining = (
+        [problem for problem in known(engine, problems) if problem["reason"] not in ignored]
+        for problems in (found.introduced, found.fixed, found.remaining)
     )
-    return found, applied
+    return dataclasses.replace(found, introduced=introduced, fixed=fixed, remaining=remaining), applied
 
 
 def print_analysis(output: str, answer: Analysis, position: Position) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,7 +26,18 @@ if TYPE_CHECKING:
 
 _DIFFERENT = 1  # exit code
 _Place = tuple[str, str, str, str]  # target, policy kind, path, namespace of the requests
-_Side = tuple[dict[_Place, Entry], dict[tuple[Any, ...], Entry]]  # effective policies, problems
+_Effective = dict[_Place, Entry]
+_Problem = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What is in effect in a source, its problems, and, of the second source, those that only one of both has."""
+
+    effective: _Effective
+    problems: list[_Problem]
+    lost: list[_Problem] = field(default_factory=list)
+    gained: list[_Problem] = field(default_factory=list)
 
 
 @command(
@@ -74,12 +87,13 @@ def compare(
     if len(sources) != 2:
         raise CommandError(f"give two sources to compare, not {len(sources)}: --context, --opa or --manifests twice")
     namespaces: set[str] = set()
-    (before, after), codes = zip(*(_side(source, kind, namespace, namespaces) for _, source in sources), strict=True)
+    (first, source), (second, other) = sources
+    before, code = _side(source, kind, namespace, namespaces)
+    after, other_code = _side(other, kind, namespace, namespaces, before.problems)
     if namespace and namespace not in namespaces:
         raise NameNotFoundError(f"namespace {namespace} has no objects in either source")
-    (first, _), (second, _) = sources
-    differing = _differences(before[0], after[0])
-    lost, gained = _without(before, after), _without(after, before)
+    differing = _differences(before.effective, after.effective)
+    lost, gained = after.lost, after.gained
     if output in {"json", "yaml"}:
         from bridge.queries.analysis import without_fields
 
@@ -91,16 +105,21 @@ def compare(
         only = [
             problems_table(rows, lambda _: None, f"ONLY IN {name}") for name, rows in ((first, lost), (second, gained))
         ]
-        same = len(before[0].keys() | after[0].keys()) - len(differing)
+        same = len(before.effective.keys() | after.effective.keys()) - len(differing)
         print_tables([_summary(differing, same), *(one for one in (table, *only) if one.rows)])
-    return max(codes) or (_DIFFERENT if differing or lost or gained else 0)
+    return max(code, other_code) or (_DIFFERENT if differing or lost or gained else 0)
 
 
-def _side(source: Input, kind: str | None, namespace: str | None, namespaces: set[str]) -> tuple[_Side, int]:
-    """Return what is in effect in a source, and the exit code; add the source's namespaces to `namespaces`."""
+def _side(
+    source: Input, kind: str | None, namespace: str | None, namespaces: set[str], former: Sequence[_Problem] = ()
+) -> tuple[_Side, int]:
+    """Return a side, and the exit code; `former` are the problems of the other one.
+
+    Adds the namespaces of the source to `namespaces`.
+    """
 
     async def ask(engine: Engine) -> _Side:
-        from bridge.queries.analysis import all_problems, identity_of
+        from bridge.queries.analysis import all_problems, compare_problems, without_identity
         from bridge.queries.asking import effective_everywhere, policy_kind
 
         namespaces.update(await engine.opa.query("namespaces", {}))
@@ -111,12 +130,15 @@ def _side(source: Input, kind: str | None, namespace: str | None, namespaces: se
             for one in entry["paths"]
         }
         problems = await all_problems(engine.opa, None, namespace) if kind is None else []
-        return effective, {identity_of(one): one for one in problems}
+        # An error and a warning with one name differ, so each side is compared with the other.
+        gained = (await compare_problems(engine.opa, former, problems))["introduced"]
+        lost = (await compare_problems(engine.opa, problems, former))["introduced"]
+        return _Side(effective, problems, [*map(without_identity, lost)], [*map(without_identity, gained)])
 
     return read(source, ask)
 
 
-def _differences(before: dict[_Place, Entry], after: dict[_Place, Entry]) -> list[Entry]:
+def _differences(before: _Effective, after: _Effective) -> list[Entry]:
     """Return the places with another spec, or other policies, in the form of the query `differences`."""
     return [
         {"target": place[0], "policyKind": place[1], "path": json.loads(place[2])}
@@ -125,10 +147,6 @@ def _differences(before: dict[_Place, Entry], after: dict[_Place, Entry]) -> lis
         for place in sorted(before.keys() | after.keys())
         if before.get(place) != after.get(place)
     ]
-
-
-def _without(one: _Side, other: _Side) -> list[Entry]:
-    return [problem for name, problem in one[1].items() if name not in other[1]]
 
 
 def _summary(differing: list[Entry], same: int) -> str:

@@ -19,6 +19,7 @@ from bridge.cli.table import Table
 from bridge.cli.violations import violations_answer
 from bridge.model.keys import parse_key
 from bridge.model.text import nearest
+from bridge.opa.errors import QueryError
 from bridge.queries.names import CommandError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -28,12 +29,21 @@ if TYPE_CHECKING:
 class _Baseline(msgspec.Struct):
     """The file of --baseline."""
 
-    problems: list[dict[str, str | bool]]
+    problems: list[dict[str, Any]]
 
 
 _FOUND = 1  # exit code
 _OF_PROBLEMS = ("schemas", "ignore", "baseline", "write_baseline")  # options that --violations excludes
 _NAMED = 3  # causes that a row lists
+
+
+IGNORE = option("--ignore", metavar="REASON[,REASON]", help="Leave out problems with these reasons.", default="")
+FAIL_ON = option(
+    "--fail-on",
+    type=click.Choice(["problem", "warning"]),
+    default="problem",
+    help="What sets the exit code to 1. Default: problem.",
+)
 
 
 @read_command(
@@ -42,15 +52,10 @@ _NAMED = 3  # causes that a row lists
     *namespace_options("The namespace of OBJECTs without one; without OBJECT, list only this namespace."),
     SELECTOR,
     SCHEMAS,
-    option("--ignore", metavar="REASON[,REASON]", help="Leave out problems with these reasons.", default=""),
+    IGNORE,
     option("--baseline", metavar="FILE", help="Leave out the problems that FILE lists."),
     option("--write-baseline", is_flag=True, help="Write all problems to the FILE of --baseline. The exit code is 0."),
-    option(
-        "--fail-on",
-        type=click.Choice(["problem", "warning"]),
-        default="problem",
-        help="What sets the exit code to 1. Default: problem.",
-    ),
+    FAIL_ON,
     option("--violations", is_flag=True, help="Only violations of Constraints. An OBJECT may be a Constraint's name."),
     queries=COMMON,
 )
@@ -78,10 +83,18 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         if other := next((name for name in _OF_PROBLEMS if asked.more[name]), None):
             raise CommandError(f"--violations and --{other.replace('_', '-')} cannot be used together")
         return await violations_answer(engine, asked)
-    from bridge.queries.analysis import all_problems, doubtful, is_error, read_crds, rejected_modules, selects_none
+    from bridge.queries.analysis import (
+        all_problems,
+        doubtful,
+        is_error,
+        read_crds,
+        rejected_modules,
+        selects_none,
+        without_identity,
+    )
     from bridge.queries.asking import target_keys
 
-    ignored, baseline = _reasons(asked.more["ignore"]), asked.more["baseline"]
+    ignored, baseline = ignored_reasons(asked.more["ignore"]), asked.more["baseline"]
     if asked.more["write_baseline"] and not baseline:
         raise CommandError("--write-baseline needs --baseline FILE")
     keys = await target_keys(engine.opa, asked.words, asked.namespace, with_policies=True) if asked.words else None
@@ -102,7 +115,8 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         _write_baseline(Path(baseline), found)
         return Answer(list, f"Wrote {len(found)} problems to {baseline}.", found)
     if baseline:
-        found = _without_known(Path(baseline), found)
+        found = await _without_known(engine, Path(baseline), found)
+    found = [without_identity(problem) for problem in found]
     fails = bool(found) if asked.more["fail_on"] == "warning" else any(map(is_error, found))
     return Answer(
         lambda: [problems_table(found, engine.position)],
@@ -131,7 +145,7 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
     return await violations_answer(engine, asked)
 
 
-def _reasons(text: str) -> set[str]:
+def ignored_reasons(text: str) -> set[str]:
     """Return the reasons in a list with commas. Raises CommandError for one that no problem has."""
     from bridge.queries.reasons import explained_reasons
 
@@ -144,22 +158,20 @@ def _reasons(text: str) -> set[str]:
 
 
 def _write_baseline(file: Path, found: Sequence[Entry]) -> None:
-    from bridge.queries.analysis import IDENTITY, identity_of
-
-    rows = sorted({identity_of(problem) for problem in found})
-    entries = [dict(zip(IDENTITY, row, strict=False)) | ({} if row[-1] else {"warning": True}) for row in rows]
+    entries = [{name: problem[name] for name in _STORED if name in problem} for problem in found]
+    entries.sort(key=lambda entry: [entry[name] for name in _STORED[:4]])
     try:
         file.write_bytes(msgspec.json.format(msgspec.json.encode({"problems": entries}), indent=2) + b"\n")
     except OSError as error:
         raise CommandError(f"{file}: {error.strerror}") from error
 
 
-def _without_known(file: Path, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the problems that a baseline does not list, and report how many of its problems are gone.
+_STORED = ("subject", "about", "reason", "message", "value", "enforcementAction", "identity")  # of a problem
 
-    A problem that is only a warning in the baseline is new when it is more.
-    """
-    from bridge.queries.analysis import IDENTITY, identity_of
+
+async def _without_known(engine: Engine, file: Path, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the problems that a baseline does not list, and report how many of its problems are gone."""
+    from bridge.queries.analysis import compare_problems
 
     try:
         entries = msgspec.json.decode(file.read_bytes(), type=_Baseline).problems
@@ -167,11 +179,13 @@ def _without_known(file: Path, found: Sequence[dict[str, Any]]) -> list[dict[str
         raise CommandError(f"{file}: {error.strerror}: --write-baseline writes it") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{file}: not a baseline: {error}; --write-baseline writes one") from error
-    listed = {(*(entry.get(name) for name in IDENTITY), not entry.get("warning")) for entry in entries}
-    current = {identity_of(problem) for problem in found}
-    if gone := len({row[:-1] for row in listed} - {row[:-1] for row in current}):
-        print_error(f"note: {gone} of {len(listed)} problems in {file} no longer exist: --write-baseline removes them")
-    return [problem for problem in found if not listed & {(*identity_of(problem)[:-1], True), identity_of(problem)}]
+    try:
+        compared = await compare_problems(engine.opa, entries, found)
+    except QueryError as error:
+        raise CommandError(f"{file}: not a baseline: {error}; --write-baseline writes one") from error
+    if gone := len(compared["fixed"]):
+        print_error(f"note: {gone} of {len(entries)} problems in {file} no longer exist: --write-baseline removes them")
+    return compared["introduced"]
 
 
 def known(engine: Engine, problems: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

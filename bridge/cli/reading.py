@@ -81,7 +81,7 @@ OF_EVERY_COMMAND = (
 COMMON = (
     "affected",
     "audit_keys",
-    "compared_violations",
+    "compared_problems",
     "constraints",
     "coverable",
     "deleted_objects",
@@ -103,6 +103,7 @@ COMMON = (
     "policykinds",
     "problems",
     "proxy_commands",
+    "relaxed_constraints",
     "resource_versions",
     "scopes",
     "rules_above",

@@ -133,6 +133,15 @@ async def alters_behind(
     return _content(submissions_behind(points, former)) != _content(submissions_behind(points, latter))
 
 
+def guardrails_by_author(before: SettledModules) -> dict[Key, set[str]]:
+    """Return the packages of guardrails of each author, active or not."""
+    found = {
+        author: {".".join(package) for package in packages(one).values() if package[:2] == GUARDRAILS}
+        for author, one in before.submissions.items()
+    }
+    return {author: names for author, names in found.items() if names}
+
+
 async def _submitted(before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]) -> _Received:
     """Return all submissions after objects were applied and deleted."""
     applied = list(applied)

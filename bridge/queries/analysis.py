@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Object, Trouble
@@ -32,7 +32,7 @@ from bridge.queries.asking import (
 )
 from bridge.queries.judged_change import audited_before_and_after, objects_concerned
 from bridge.queries.names import exemption_text
-from bridge.queries.states import PlannedChange, State, States, opened_states, rejected_rego
+from bridge.queries.states import PlannedChange, State, States, changed_guardrails, opened_states, rejected_rego
 from bridge.queries.statuses import count_outcomes
 from bridge.sources.downloads import UrlError, is_url, read_url
 from bridge.sources.manifests import ManifestError, ManifestSource
@@ -145,16 +145,17 @@ async def all_problems(
     """Return what is wrong with objects: `{subject, about, reason, message}`, of the query `problems` and more.
 
     Without `keys` for every object, or for those of one `namespace`. `selects` decides by an object's labels. `doubts`
-    are further problems of objects; violations of Constraints have an `enforcementAction`.
+    are further problems of objects; violations of Constraints have an `enforcementAction` and the `identity` that
+    `compare_problems` needs.
     """
     if keys is None:
         keys = [key for key in await held_keys(opa) if namespace in {None, key.namespace}]
     texts = list(dict.fromkeys(str(key.object) for key in keys))
     found = await _query_problems_by_counts(opa, texts)
-    found += select_doubts(doubts, texts, found).values()
+    found += select_doubts(doubts, texts, found)
     audited = await audited_keys(opa)
-    rows = await violations_by(opa, [text for text in texts if text in audited], None)
-    found += _as_problems(rows).values()
+    rows = await violations_by(opa, [text for text in texts if text in audited], None, {"identified": True})
+    found += _once(map(_as_problem, rows))
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
     return _once_for_each_kind(sorted(found, key=_order))
 
@@ -199,7 +200,7 @@ async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> l
     """
     types = [*_WITHOUT_STATUS, *await engine.opa.query("undescribed", {})]
     found = await in_batches(engine.opa, "problems", "objects", await engine.opa.query("names", {"types": types}))
-    found += select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found).values()
+    found += select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found)
     found += await rejected_modules(engine)
     return sorted(found, key=_order)
 
@@ -217,9 +218,6 @@ async def rejected_modules(engine: Engine) -> list[Entry]:
     if engine.running:
         found += [(one["name"], one["message"]) for one in await engine.modules() if one["state"] == "Rejected"]
     return [rejected_rego(name, text) for name, text in sorted(found)]
-
-
-Name = tuple[str, ...]  # of a problem: its subject, what it is about, its reason, and what tells it from others
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,12 +289,15 @@ def is_error(problem: Mapping[str, Any]) -> bool:
     return action == "deny"
 
 
-IDENTITY = ("subject", "about", "reason", "message")
+async def compare_problems(opa: Opa, before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """Return the problems that are `introduced`, `fixed` and `unchanged`: Rego decides which ones are the same."""
+    found: dict[str, list[Entry]] = await opa.query("compared_problems", {"before": before, "after": after})
+    return {name: _once(problems) for name, problems in found.items()}
 
 
-def identity_of(problem: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the fields by which a problem of another state is the same one; at last whether it is an error."""
-    return (*(problem[name] for name in IDENTITY), is_error(problem))
+def without_identity(problem: Mapping[str, Any]) -> Entry:
+    """Return a problem as people and programs read it, without what only comparisons need."""
+    return {name: value for name, value in problem.items() if name != "identity"}
 
 
 async def analyze(
@@ -323,33 +324,69 @@ async def analyze(
             found = await _compare_everything(states, change, asked)
         else:
             found = await _compare_concerned(states, change, asked, constraints)
-        before, after = found.before.problems, found.after.problems
-        before |= select_doubts(doubts_before, keys, before.values())
-        after |= select_doubts(doubts_after, keys, after.values())
-        introduced = {name: after[name] for name in after if name not in before}
-        violations = await _compare_violations(states.after.opa, found.before.violations, found.after.violations)
-        remaining = [after[name] for name in after if name in before]
-        remaining += _as_problems(violations["unchanged"]).values()
-        return Analysis(
+        before, after = found.before, found.after
+        before += select_doubts(doubts_before, keys, before)
+        after += select_doubts(doubts_after, keys, after)
+        compared = await compare_problems(states.after.opa, before, after)
+        introduced = await _add_causes(states, compared["introduced"], change)
+        analysis = Analysis(
             created=sorted(change.created),
             changed=sorted({*map(str, change.upserts)} - change.created),
             deleted=sorted(map(str, change.deleted)),
             unchanged=sorted(map(str, change.unchanged)),
             introduced=await with_suggestions(
-                states.after.opa,
-                await _add_causes(states, introduced, violations["introduced"], change),
-                states.after.more,
+                states.after.opa, [*map(without_identity, introduced)], states.after.more
             ),
-            fixed=[
-                *(before[name] for name in before if name not in after),
-                *_as_problems(violations["fixed"]).values(),
-            ],
-            remaining=[one for one in remaining if one["subject"] in found.subjects],
+            fixed=[*map(without_identity, compared["fixed"])],
+            remaining=[without_identity(one) for one in compared["unchanged"] if one["subject"] in found.subjects],
             effective=found.differences,
             is_guarded=bool(constraints),
             with_fields=for_page,
             outcomes=await _query_outcomes(states.after, change, found.differences) if for_page else {},
         )
+    relaxed = await _judge_by_former_guardrails(engine, change, after, found.subjects)
+    return replace(analysis, introduced=[*analysis.introduced, *map(without_identity, relaxed)])
+
+
+async def _judge_by_former_guardrails(
+    engine: Engine, change: PlannedChange, after: Sequence[Entry], subjects: Collection[str]
+) -> list[Entry]:
+    """Return what the guardrails that a change relaxes find in the rest of it: nobody removes a rule to break it.
+
+    `after` are the problems after the change, which its own guardrails find. An exemption that it adds counts. Further
+    problems are the relaxed Constraints.
+    """
+    guards, names = await changed_guardrails(engine, change)
+    if not guards:
+        return []
+    pairs = [[change.held[key], change.upserts.get(key)] for key in sorted(guards) if key.type_id == CONSTRAINT]
+    relaxed: list[Entry] = await engine.opa.query("relaxed_constraints", {"constraints": pairs})
+    rest = change.without(guards)
+    if not rest.keys:
+        return relaxed
+    async with opened_states(engine, rest) as states:
+        judged = await _find_judged(states, rest.keys, [key for key in subjects if key not in set(map(str, guards))])
+        if states.apart:
+            judged = sorted(await audited_before_and_after(states, {"constraints": names}))
+        rows = [await state.violations(judged, names, identified=True) for state in (states.before, states.after)]
+    former, latter = ([*map(_as_problem, one)] for one in rows)
+    introduced = (await compare_problems(engine.opa, former, latter))["introduced"]
+    excused = [one | ({"enforcementAction": "deny"} if "exemption" in one else {}) for one in after]
+    unknown = (await compare_problems(engine.opa, excused, introduced))["introduced"]
+    causes = [str(key) for key in sorted(guards)]
+    return [
+        *relaxed,
+        *(
+            one
+            | {
+                "reason": "GuardrailRelaxed",
+                "message": f"{one['message']}, by the Constraint as it is before the change",
+                "causes": [one["about"]] if one["about"] in causes else causes,
+            }
+            for one in unknown
+            if one["enforcementAction"] in {"deny", "warn"}
+        ),
+    ]
 
 
 async def _query_outcomes(state: State, change: PlannedChange, differences: Sequence[Entry]) -> dict[str, str]:
@@ -370,29 +407,21 @@ async def _find_constraints(states: States) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Findings:
-    """The problems of a state by name, and the violations."""
-
-    problems: dict[Name, Entry]
-    violations: list[Entry]
-
-
-@dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The findings of two states, the differences of effective policies, and the affected objects."""
+    """The problems of two states, the differences of effective policies, and the affected objects."""
 
-    before: _Findings
-    after: _Findings
+    before: list[Entry]
+    after: list[Entry]
     differences: list[Entry]
     subjects: Collection[str]
 
 
 async def _query_findings(
     state: State, subjects: Sequence[str], judged: Sequence[str], deletions: Mapping[str, Any]
-) -> _Findings:
-    rejected = {_name_of(problem): problem for problem in state.problems}
-    problems = rejected | await _query_problems(state, subjects, deletions)
-    return _Findings(problems, await state.violations(judged, identified=True))
+) -> list[Entry]:
+    """Return the problems of these subjects, the violations by the judged objects, and rejected Rego."""
+    found = await in_batches(state.opa, "problems", "objects", subjects, {**state.more, **deletions})
+    return [*state.problems, *found, *map(_as_problem, await state.violations(judged, identified=True))]
 
 
 async def _compare_concerned(
@@ -510,49 +539,37 @@ def _collect_subjects(keys: Sequence[str], concerned: Entry, differences: Sequen
     return sorted({*keys, *concerned["objects"], *concerned["policies"], *policies})
 
 
-async def _query_problems(state: State, subjects: Sequence[str], deletions: Mapping[str, Any]) -> dict[Name, Entry]:
-    found = await in_batches(state.opa, "problems", "objects", subjects, {**state.more, **deletions})
-    return {_name_of(problem): problem for problem in found}
-
-
-def _name_of(problem: Entry) -> Name:
-    return problem["subject"], problem["about"], problem["reason"], problem.get("value", "")
-
-
-async def _add_causes(
-    states: States, introduced: Mapping[Name, Entry], violations: Sequence[Entry], change: PlannedChange
-) -> list[Entry]:
-    """Return the problems and violations; those of objects that do not change with `causes`.
+async def _add_causes(states: States, introduced: Sequence[Entry], change: PlannedChange) -> list[Entry]:
+    """Return the problems; those of objects that do not change with `causes`.
 
     Causes are the changes that introduce them alone. Problems that only several changes together introduce have none,
     nor have those of a very large change, or of one of several that is not made in the input of queries.
     """
     changed = {str(key): PlannedChange(upserts={key: obj}) for key, obj in change.upserts.items()}
     changed |= {str(key): PlannedChange(deleted=(key,)) for key in change.deleted}
-    found = {**introduced, **_as_problems(violations)}
-    causes: dict[Name, list[str]] = {name: [] for name, one in found.items() if one["subject"] not in changed}
-    subjects = sorted({found[name]["subject"] for name in causes})
+    elsewhere = [one for one in introduced if one["subject"] not in changed]
+    causes: dict[tuple[Any, ...], list[str]] = {_shown(one): [] for one in elsewhere}
+    subjects = sorted({one["subject"] for one in elsewhere})
     most = 1 if states.apart else _MOST_CAUSES
     for key, one_change in changed.items() if subjects and len(changed) <= most else ():
-        names = set(causes)
+        caused = elsewhere
         if len(changed) > 1:
             state = State(states.after.opa, one_change.changes)
-            rows = await state.violations(subjects, identified=True)
-            alone = await _compare_violations(state.opa, rows, violations)
-            names &= {*await _query_problems(state, subjects, one_change.deletions), *_as_problems(alone["unchanged"])}
-        for name in names:
-            causes[name].append(key)
-    return [one | ({"causes": causes[name]} if causes.get(name) else {}) for name, one in found.items()]
+            alone = await _query_findings(state, subjects, subjects, one_change.deletions)
+            caused = (await compare_problems(state.opa, alone, elsewhere))["unchanged"]
+        for one in caused:
+            causes[_shown(one)].append(key)
+    return [one | ({"causes": causes[_shown(one)]} if causes.get(_shown(one)) else {}) for one in introduced]
 
 
-def select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> dict[Name, Entry]:
+def select_doubts(doubts: Iterable[Entry], keys: Collection[str], found: Iterable[Entry]) -> list[Entry]:
     """Return the doubts about these objects, without kinds that a found problem reports as a policy's."""
     reported = {one["subject"] for one in found if one["reason"] == "NotDescribed"}
-    return {
-        (one["subject"], one["reason"], one["message"]): one
+    return _once(
+        one
         for one in doubts
         if one["subject"] in keys and not (one["reason"] == "UnknownKind" and one["subject"] in reported)
-    }
+    )
 
 
 async def _find_judged(states: States, keys: Sequence[str], subjects: Sequence[str]) -> list[str]:
@@ -571,23 +588,27 @@ async def _find_judged(states: States, keys: Sequence[str], subjects: Sequence[s
     return sorted(found)
 
 
-async def _compare_violations(opa: Opa, before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, list[Entry]]:
-    """Return the violations that are `introduced`, `fixed` and `unchanged`: Rego decides which ones are the same."""
-    found: dict[str, list[Entry]] = await opa.query("compared_violations", {"before": before, "after": after})
-    return found
-
-
-def _as_problems(violations: Iterable[Entry]) -> dict[Name, Entry]:
-    """Return violations in the form of the query `problems`; paths with the same message are one."""
+def _as_problem(row: Entry) -> Entry:
+    """Return a violation in the form of the query `problems`."""
+    exempt = f" (exempt: {exemption_text(row['exemption'])})" if "exemption" in row else ""
+    details = row["details"]
+    identity = {**details.get("identity", {}), **{name: details[name] for name in ("field",) if name in details}}
+    identity |= {"message": row["message"]} if exempt else {}
     return {
-        (row["object"], row["constraint"], row["message"]): {
-            "subject": row["object"],
-            "about": f"{CONSTRAINT}/-/{row['constraint']}",
-            "reason": "Violation",
-            "message": row["message"] + exempt,
-            "enforcementAction": row["enforcementAction"],
-            **({"exemption": row["exemption"]} if "exemption" in row else {}),
-        }
-        for row in violations
-        for exempt in [f" (exempt: {exemption_text(row['exemption'])})" if "exemption" in row else ""]
+        "subject": row["object"],
+        "about": f"{CONSTRAINT}/-/{row['constraint']}",
+        "reason": "Violation",
+        "message": row["message"] + exempt,
+        "enforcementAction": row["enforcementAction"],
+        **({"exemption": row["exemption"]} if "exemption" in row else {}),
+        **({"identity": identity} if identity else {}),
     }
+
+
+def _once(problems: Iterable[Entry]) -> list[Entry]:
+    """Return the problems without those that read as another one, such as violations on several paths."""
+    return [*{_shown(problem): problem for problem in problems}.values()]
+
+
+def _shown(problem: Entry) -> tuple[Any, ...]:
+    return tuple(problem[name] for name in ("subject", "about", "reason", "message"))

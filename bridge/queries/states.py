@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Object
 from bridge.model.keys import CLUSTER, Key, key_of, parse_key, pointer
 from bridge.model.nesting import as_mapping
-from bridge.model.types import CRD
+from bridge.model.types import CONSTRAINT, CRD
 from bridge.opa.client import Opa
 from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, target_keys, violations_by
 from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
@@ -60,6 +60,11 @@ class PlannedChange:
         """Return the deletions as the input of the query `problems`, which has no `changes` where they are made."""
         return {"deleted": [str(key) for key in self.deleted]} if self.deleted else _NONE
 
+    def without(self, keys: Collection[Key]) -> PlannedChange:
+        """Return the change without what it makes of these objects."""
+        left = {key: obj for key, obj in self.upserts.items() if key not in keys}
+        return replace(self, upserts=left, deleted=tuple(key for key in self.deleted if key not in keys))
+
     @property
     def changes(self) -> Mapping[str, Any]:
         """Return it as the input of queries; empty for a change without a difference."""
@@ -94,6 +99,27 @@ async def _submitted(engine: Engine) -> Collection[Key]:
     if engine.running:
         return (await _modules_there(engine)).submissions
     return engine.settled.submissions if engine.settled else ()
+
+
+async def changed_guardrails(engine: Engine, change: PlannedChange) -> tuple[set[Key], list[str]]:
+    """Return the objects of guardrails before a change that it changes, and the names of their Constraints.
+
+    The objects are Constraints, and those that have Rego of guardrails.
+    """
+    from bridge.offline.modules import guardrails_by_author
+    from bridge.policy_loader.used_guardrails import policy_of
+
+    changing = {*change.upserts, *change.deleted}
+    constraints = {key for key in changing if key.type_id == CONSTRAINT and change.held.get(key)}
+    authors = {key for key in changing if key.type_id in _AUTHORS}
+    settled = (await _modules_there(engine) if engine.running else engine.settled) if authors else None
+    packages = guardrails_by_author(settled) if settled else {}
+    altered = {package for author in authors for package in packages.get(author, ())}
+    names = {key.name for key in constraints}
+    if altered:
+        stored = await engine.opa.get(pointer("objects", *CONSTRAINT.split("/"), CLUSTER)) or {}
+        names |= {name for name, obj in stored.items() if policy_of(obj) in altered}
+    return {*constraints, *(author for author in authors if author in packages)}, sorted(names)
 
 
 async def _modules_there(engine: Engine) -> SettledModules:

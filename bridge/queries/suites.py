@@ -364,7 +364,7 @@ class _Judge:
         rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
         if what == "problems":
             answer = await in_batches(self._opa, what, "objects", [str(key)], {**self._more, **self._deletions})
-            answer += select_doubts(self._doubts(str(key)), [str(key)], answer).values()
+            answer += select_doubts(self._doubts(str(key)), [str(key)], answer)
             found = {one["reason"] for one in answer if one["subject"] == str(key)} | {"Violation" for _ in rows}
         else:
             found = {row["constraint"] for row in rows}

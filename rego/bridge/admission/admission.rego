@@ -69,6 +69,13 @@ _messages := union({
 		constraints.problems(input.object.spec) == []
 		not constraints.is_loaded(input.object.spec.policy)
 	},
+	# It is never denied: a guardrail that is wrong must not keep users from removing it.
+	{["warn", sprintf("%s: what it denied is admitted after this request", [message])] |
+		_type == constraints.type
+		object.get(input, "subResource", "") == ""
+		latter := {"DELETE": null, "UPDATE": object.get(input, "object", null)}[input.operation]
+		message := constraints.relaxed(input.oldObject, latter)
+	},
 	{[action, sprintf("[%s] %s", [name, message])] | some name in _matching; some [action, message] in _judgments(name)},
 	guardrail_messages,
 })

@@ -262,6 +262,17 @@ test_a_constraint_without_a_loaded_policy_is_warned_about if {
 	found.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
 }
 
+test_a_request_that_relaxes_a_constraint_is_warned_about_and_never_denied if {
+	request := object.union(_creates_constraint(object.union(_limits, {"enforcementAction": "warn"})), {
+		"operation": "UPDATE",
+		"oldObject": _constraint("new", _limits),
+	})
+	after := ": what it denied is admitted after this request"
+	_reported(request, {}) == {"denied": [], "warnings": [concat("", ["Constraint/new has the enforcementAction warn in place of deny", after])]}
+	deleted := object.union(object.remove(request, ["object"]), {"operation": "DELETE"})
+	_reported(deleted, {}) == {"denied": [], "warnings": [concat("", ["Constraint/new is deleted, and its enforcementAction was deny", after])]}
+}
+
 test_invalid_constraint_without_a_loaded_policy_is_denied_alone if {
 	invalid := object.union(_limits, {"policy": "testing.gone", "onParameterSelectionNoMatch": "deny"})
 	found := _reported(_creates_constraint(invalid), {})

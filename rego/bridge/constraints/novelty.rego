@@ -6,8 +6,8 @@ import data.bridge.hierarchy
 # description: |
 #   The difference between the violations of two states, rows of the query `violations` with `identified`: those that are
 #   `introduced`, `fixed` and `unchanged`. A violation is the same if the Constraint, the object, the target and the field
-#   are, whatever its message; a worse one is introduced, a better one is unchanged. A section is the same target if its
-#   name is, or what it matches.
+#   are, whatever its message; a worse one is introduced, a better one is unchanged, and one that denies is introduced where
+#   none did. A section is the same target if its name is, or what it matches.
 compared(before, after) := {
 	"introduced": {row | some row in introduced},
 	"fixed": {row | some row in before; _same(row, afterwards) == []},
@@ -25,6 +25,7 @@ _is_known(row, known) if {
 	former := _same(row, known)
 	former != []
 	_is_exempt_as(row, former)
+	_is_denied_as(row, former)
 	_is_covered(_identity(row).extent, [_identity(one).extent | some one in former])
 }
 
@@ -34,6 +35,13 @@ _is_exempt_as(row, _) if row.enforcementAction == "exempt"
 _is_exempt_as(_, former) if {
 	some one in former
 	one.enforcementAction != "exempt"
+}
+
+_is_denied_as(row, _) if row.enforcementAction != "deny"
+
+_is_denied_as(_, former) if {
+	some one in former
+	one.enforcementAction == "deny"
 }
 
 _same(row, known) := [one | some one in known[_subject_of(row)]; _is_same_section(one, row)] if {

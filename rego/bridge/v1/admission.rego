@@ -81,6 +81,17 @@ compared_violations := problem if {
 	some name, rows in judging.compared(object.get(input, "before", []), object.get(input, "after", []))
 }
 
+# METADATA
+# description: |
+#   The problems that the change of Constraints is: `constraints` has the object before and after it of each, null for a
+#   deleted one. A Constraint that demands less is a warning.
+# entrypoint: true
+relaxed_constraints := [{"subject": key, "about": key, "reason": "GuardrailRelaxed", "message": message, "enforcementAction": "warn"} |
+	some [former, latter] in input.constraints
+	message := judging.relaxed(former, latter)
+	key := concat("/", [judging.type, "-", former.metadata.name])
+]
+
 _rows := {"type": "array", "items": {"type": "object", "required": ["constraint", "object", "message"]}}
 
 _without_identity(row) := json.remove(row, ["/details/identity"])

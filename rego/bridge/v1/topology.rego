@@ -109,3 +109,14 @@ problems := problem if {
 } else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
 	examined := {key | some key in input.objects} | {key | not input.objects; some type in lookup.types; some key in lookup.keys_of(type); finding.is_in_view(key)}
 }
+
+# METADATA
+# description: |
+#   How two states differ in problems: those that are `introduced`, `fixed` and `unchanged`. `before` and `after` are lists of
+#   results of the query `problems`, and of violations in that form, with `identity`.
+# entrypoint: true
+compared_problems := problem if {
+	problem := queries.problem([["before", _problems, "before must be a list of problems"], ["after", _problems, "after must be a list of problems"]])
+} else := {name: sort(found) | some name, found in finding.compared(input.before, input.after)}
+
+_problems := {"type": "array", "items": {"type": "object", "required": ["subject", "about", "reason", "message"]}}
