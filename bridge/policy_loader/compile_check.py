@@ -67,6 +67,12 @@ _ENVIRONMENT = {"GOGC": "off"}
 _TEST_FAILED = 2
 MEBIBYTE = 1 << 20
 DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 325 MiB; the chart's container has 1 GiB
+_LEAST_MEMORY = 192 * MEBIBYTE  # of `opa` with the bridge's own modules
+_OPA_ALONE = 96 * MEBIBYTE  # what `opa` needs for a module of a line, and a little more
+_AUTHORS_SHARE = 0.25  # of what all authors together may need beside the bridge's modules, and at least:
+_LEAST_SHARE = 16 * MEBIBYTE
+_NEWCOMERS_SHARE = 0.9  # of the bound: the rest is for further versions of authors who have active ones
+_DENSEST = 1024  # bytes that OPA needs for a byte of Rego: 936 of nested arrays, 360 of short rules
 _MOST_OUTPUT = 16 * MEBIBYTE  # bytes of one process: nested errors and annotations may be much longer than modules
 _SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as possible
 # Go's output when it gets no memory; its SIGSEGV is that of a nil pointer from a failed allocation.
@@ -173,7 +179,7 @@ class Checker:
         self._refused: frozenset[str] = frozenset()
         self._patience = patience
         self._memory = memory
-        self._environment = {**_ENVIRONMENT, "GOMEMLIMIT": str(int(memory * _SOFT_SHARE))}
+        self._share = max(int((memory - _LEAST_MEMORY) * _AUTHORS_SHARE), _LEAST_SHARE)
         self._capabilities: bytes | None = None
 
     async def find_rules(self, modules: Mapping[str, str], old: Collection[str] = ()) -> list[RuleHead | Finding]:
@@ -247,14 +253,35 @@ class Checker:
         found = await self._check({path: text.replace(ANNOTATION, "") for path, text in modules.items()}, old)
         return [finding for finding in found if finding.code in {PARSE_ERROR, *PASSING}]
 
+    async def find_excess(self, modules: Mapping[str, str], old: Collection[str] = ()) -> list[Finding]:
+        """Return whether one author's modules need more memory than the share of an author, without any others.
+
+        What is missing then, such as functions of others, is not a finding. Short modules cannot need that much.
+        """
+        if sum(len(text.encode()) for text in modules.values()) * _DENSEST <= self._share:
+            return []
+        found = await self._check(modules, old, _OPA_ALONE + self._share)
+        text = (
+            f"the modules need more than {self._share // MEBIBYTE} MiB of memory to compile, the share of one author: "
+            "shorten them, or raise the bridge's setting check_memory_mib"
+        )
+        return [one._replace(message=text) if one.code == MEMORY else one for one in found if one.code in REPEATED]
+
     async def check(
-        self, modules: Mapping[str, str], generated: Mapping[str, str], old: Collection[str] = ()
+        self,
+        modules: Mapping[str, str],
+        generated: Mapping[str, str],
+        old: Collection[str] = (),
+        *,
+        newcomers: bool = False,
     ) -> list[Finding]:
         """Return why these modules do not compile with each other, with the shipped and with generated ones.
 
-        Those of `old` (paths) are Rego v0.
+        Those of `old` (paths) are Rego v0. With `newcomers`, authors without active modules join those that have some:
+        a part of the memory is not for them.
         """
-        return await self._check(self._complete(modules, generated), old)
+        memory = int(self._memory * _NEWCOMERS_SHARE) if newcomers else self._memory
+        return await self._check(self._complete(modules, generated), old, memory)
 
     def _complete(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> dict[str, str]:
         """Return modules with what they need of the shipped and generated ones.
@@ -293,12 +320,12 @@ class Checker:
             # Tests among modules are run separately: their results are ignored here.
             return [finding for finding in of_tests if finding.path in tests]
 
-    async def _check(self, texts: Mapping[str, str], old: Collection[str]) -> list[Finding]:
+    async def _check(self, texts: Mapping[str, str], old: Collection[str], memory: int | None = None) -> list[Finding]:
         async with _write_folder(texts, old) as (folder, names):
             (folder / "capabilities.json").write_bytes(await self._limit_capabilities(folder))
             limits = ("--capabilities", "capabilities.json", "--max-errors", _MOST_ERRORS)
             status, output, errors = await self._run(
-                folder, "check", *_as_bundle(old), ".", "--format", "json", *limits
+                folder, "check", *_as_bundle(old), ".", "--format", "json", *limits, memory=memory
             )
             return [] if status == 0 else [self._explain(finding) for finding in _read_findings(output, errors, names)]
 
@@ -331,14 +358,15 @@ class Checker:
             self._capabilities = msgspec.json.encode({**found, "builtins": kept, "allow_net": []})
         return self._capabilities
 
-    async def _run(self, folder: Path, *arguments: str) -> tuple[int, bytes, bytes]:
+    async def _run(self, folder: Path, *arguments: str, memory: int | None = None) -> tuple[int, bytes, bytes]:
+        memory = memory or self._memory
         self.runs += 1
         try:
             process = await asyncio.create_subprocess_exec(
                 str(self._executable),
                 *arguments,
                 cwd=folder,
-                env=self._environment,
+                env={**_ENVIRONMENT, "GOMEMLIMIT": str(int(memory * _SOFT_SHARE))},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -346,7 +374,7 @@ class Checker:
             )
         except OSError as error:
             raise CheckError(f"{self._executable} cannot be started: {error.strerror}") from error
-        _bound_memory(process.pid, self._memory)
+        _bound_memory(process.pid, memory)
         try:
             async with asyncio.timeout(self._patience):
                 output, errors = await asyncio.gather(_read(process.stdout), _read(process.stderr))
@@ -355,7 +383,7 @@ class Checker:
             late = {"code": _LATE, "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
             return 1, b"", msgspec.json.encode({"errors": [late]})
         except _OutputTooLongError:
-            return 1, b"", self._report_too_large(arguments[0])
+            return 1, b"", _report_too_large(arguments[0], memory)
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
@@ -363,18 +391,19 @@ class Checker:
                 await process.wait()
         status = process.returncode or 0
         if status and _OUT_OF_MEMORY.search(errors):
-            return 1, b"", self._report_too_large(arguments[0])
+            return 1, b"", _report_too_large(arguments[0], memory)
         return status, output, errors
-
-    def _report_too_large(self, command: str) -> bytes:
-        what = "evaluating these tests" if command == "test" else "compiling the modules"
-        bound = f"{self._memory // MEBIBYTE} MiB of memory"
-        text = f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
-        return msgspec.json.encode({"errors": [{"code": MEMORY, "message": text}]})
 
 
 class _OutputTooLongError(Exception):
     """A process printed more than _MOST_OUTPUT."""
+
+
+def _report_too_large(command: str, memory: int) -> bytes:
+    what = "evaluating these tests" if command == "test" else "compiling the modules"
+    bound = f"{memory // MEBIBYTE} MiB of memory"
+    text = f"{what} takes more than {bound}: use smaller values, or raise the bridge's setting check_memory_mib"
+    return msgspec.json.encode({"errors": [{"code": MEMORY, "message": text}]})
 
 
 async def _read(stream: asyncio.StreamReader | None) -> bytes:

@@ -76,6 +76,7 @@ class Judge:
         self._compiled: dict[frozenset[int], tuple[Sequence[Submission], Sequence[Fault]]] = {}
         self._passed: dict[int, tuple[Submission, float]] = {}  # passed tests run once; the seconds
         self._harmless: dict[int, Submission] = {}
+        self._bounded: dict[int, Submission] = {}
         self._heads: dict[int, tuple[Submission, Sequence[RuleHead | Finding]]] = {}
         self._since: dict[tuple[DataPath, Key], int] = {}  # the number of the set since which an author has a package
 
@@ -274,7 +275,12 @@ class Judge:
         added = self._generate_modules(submissions)
         found = [fault for submission in submissions for fault in await self._check_outside_access(submission)]
         if not found:
-            found = _read_faults(await self._checker.check(places.modules, added, places.old), places)
+            found = [fault for submission in submissions for fault in await self._check_excess(submission)]
+        if not found:
+            served = {author for _, author in self._since}
+            newcomers = bool(served) and not served.issuperset(one.author for one in submissions if one.modules)
+            checked = await self._checker.check(places.modules, added, places.old, newcomers=newcomers)
+            found = _read_faults(checked, places)
             found = [_name_largest(fault, submissions) if fault.problem.code == MEMORY else fault for fault in found]
         if not found:
             for submission in submissions:
@@ -291,6 +297,15 @@ class Judge:
         if not found:
             _remember(self._harmless, id(submission), submission, _TESTED)
         return found
+
+    async def _check_excess(self, submission: Submission) -> list[Fault]:
+        if id(submission) in self._bounded:
+            return []
+        places = Places([submission])
+        found = await self._checker.find_excess(places.modules, places.old)
+        if not found:
+            _remember(self._bounded, id(submission), submission, _TESTED)
+        return [replace(places.fault(*finding), author=submission.author, own=True) for finding in found]
 
     async def _test(
         self,

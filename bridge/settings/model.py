@@ -205,7 +205,9 @@ class Settings:
         "v1", "Version of the Rego in ConfigMaps without the label policybridge.io/rego-version."
     )
     allowed_builtins: tuple[Builtin, ...] = setting((), "Built-ins with network access that admins' Rego may use.")
-    check_memory_mib: int = setting(384, "Maximum memory in MiB of one check or test of admins' Rego, on Linux.")
+    check_memory_mib: int = setting(
+        384, "Maximum memory in MiB of one check or test of admins' Rego, on Linux; each author has a share."
+    )
     kubernetes_view: bool = setting(True, "Provide objects at data.kubernetes, too, in kube-mgmt's layout.")
     opa_query_timeout: float = setting(
         5.0, "Seconds for a query about changed objects. The bridge later retries an object that takes longer alone."

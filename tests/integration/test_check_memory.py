@@ -55,16 +55,61 @@ async def test_a_test_that_needs_too_much_memory_never_passes(opa_path: Path) ->
         )
 
 
+def dense_module(name: str, kibibytes: int) -> str:
+    """Return a module that needs almost a thousand times its size to compile."""
+    return f"package {name}\n\nx := [{'[1],' * (kibibytes * 256)}1]\n"
+
+
 async def test_set_that_needs_too_much_memory_names_the_largest_authors(opa_path: Path) -> None:
-    rules = "".join(f"r{number} := {number} if input.x == {number}\n" for number in range(20_000))
-    big = Submission(author("big"), "1", {"a.rego": f"package big\n\n{rules}"}, created="2026-01-01T00:00:00Z")
-    small = Submission(author("small"), "1", {"a.rego": "package small\n\nx := 1\n"}, created="2026-02-01T00:00:00Z")
-    judge = Judge(Checker(opa_path, {}, memory=128 * MEBIBYTE, patience=DEADLINE), FEW)
-    (fault,) = await judge.find_faults([big, small])
+    authors = [Submission(author(f"a{n}"), "1", {"a.rego": dense_module(f"a{n}", max(14, 16 - n))}) for n in range(12)]
+    small = Submission(author("small"), "1", {"a.rego": "package small\n\nx := 1\n"})
+    judge = Judge(Checker(opa_path, {}, memory=160 * MEBIBYTE, patience=DEADLINE), FEW)
+    (fault,) = await judge.find_faults([*authors, small])
     assert fault.problem.code == "memory"
-    assert fault.problem.message.endswith(
-        f"; the largest are {big.author} ({len(big.modules['a.rego']) // 1024} KiB) and {small.author} (1 KiB)"
-    )
+    assert fault.problem.message.endswith(f"; the largest are {author('a0')} (16 KiB) and {author('a1')} (15 KiB)")
+
+
+async def test_author_that_needs_more_than_a_share_is_refused_and_no_other_author(opa_path: Path) -> None:
+    async with loading(opa_path) as bench:
+        for number in range(4):
+            bench.put(f"big{number}", dense_module(f"big{number}", 100), created=f"2026-01-0{number + 1}T00:00:00Z")
+        bench.put("small", "package small\n\nx := 1\n", created="2026-02-01T00:00:00Z")
+        await bench.until_active("small")
+        for number in range(4):
+            _, _, code, message = await bench.refused(f"big{number}")
+            assert code == "memory"
+            assert message == (
+                "the modules need more than 48 MiB of memory to compile, the share of one author: shorten them, or "
+                "raise the bridge's setting check_memory_mib"
+            )
+        bench.put("small", "package small\n\nx := 2\n", version="2", created="2026-02-01T00:00:00Z")
+        await bench.until_active("small", version="2")
+
+
+async def test_share_is_measured_although_functions_of_others_are_missing(opa_path: Path) -> None:
+    text = f"package a\n\nx if {{\n{'data.b.f([1])' + chr(10)}}}\n\n{dense_module('a', 200).partition(chr(10))[2]}"
+    (found,) = await Checker(opa_path, {}).find_excess({"a.rego": text})
+    assert found.code == "memory"
+    assert await Checker(opa_path, {}).find_excess({"a.rego": text.replace("[1],", "")}) == []
+
+
+async def test_module_of_120_kib_of_ordinary_rules_is_within_the_share(opa_path: Path) -> None:
+    rules = "".join(RULE.format(n=number) for number in range(600))
+    assert await Checker(opa_path, {}).find_excess({"a.rego": f"package a\n\n{rules}"}) == []
+    assert len(rules) > 120 << 10
+
+
+async def test_last_part_of_the_memory_is_for_authors_with_active_modules(opa_path: Path) -> None:
+    active = [Submission(author(f"a{n}"), "1", {"a.rego": dense_module(f"a{n}", 16)}) for n in range(12)]
+    changed = Submission(author("a0"), "2", {"a.rego": f"{dense_module('a0', 16)}\ny := 1\n"})
+    other = Submission(author("other"), "1", {"a.rego": "package other\n\nx := 1\n"})
+    # All of them need 264 MiB.
+    judge = Judge(Checker(opa_path, {}, memory=280 * MEBIBYTE, patience=DEADLINE), FEW)
+    assert await judge.find_faults([*active, other]) == []
+    judge.note_served(active, 1)
+    assert await judge.find_faults([changed, *active[1:]]) == []
+    (fault,) = await judge.find_faults([changed, *active[1:], other])
+    assert fault.problem.message.startswith("compiling the modules takes more than 252 MiB of memory")
 
 
 async def test_a_hundred_modules_and_their_tests_fit_into_the_default_bound(opa_path: Path) -> None:
