@@ -1,31 +1,83 @@
-"""Dumps of proxies' configurations that commands take."""
+"""Options of commands that name proxies: dumps of their configurations, or the Pods of a cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from urllib.parse import urlsplit
 
-import click
-
 from bridge.cli.command import option
-from bridge.cli.reading import STDIN, opened_input
-from bridge.queries.names import CommandError
+from bridge.cli.output import print_error
+from bridge.cli.reading import STDIN, Asked, need_one_reader, opened_input
+from bridge.model.keys import Key, parse_key
+from bridge.queries.names import CommandError, short_key
 from bridge.sources.downloads import UrlError, is_url, opened_url
 
+if TYPE_CHECKING:
+    from bridge.offline.engine import Engine
+    from bridge.proxies.comparison import Comparison, Input
 
-def config_dump(*, required: bool = False) -> click.Parameter:
-    """Return the option `--config-dump`."""
-    return option(
+
+PROXIES = (
+    option(
         "--config-dump",
         "dumps",
         metavar="FILE|URL|-",
         multiple=True,
-        required=required,
         help="The configuration of a proxy: Envoy's /config_dump, or what egctl and istioctl print. Repeatable.",
-    )
+    ),
+    option(
+        "--pods",
+        is_flag=True,
+        help="The proxies of the cluster's Gateways, above the targets if there are any: the bridge forwards a port of "
+        "their Pods, with your permissions.",
+    ),
+)
+QUERIES = (
+    "proxy_facts",
+    "proxy_pods",
+    "taken_routes",
+    "verified_targets",
+    "verify",
+    "kinds_in_force",
+)  # of these options
+
+
+def names_proxies(asked: Asked) -> bool:
+    """Return whether options name proxies. Raises CommandError for options that exclude each other."""
+    dumps, pods = asked.more["dumps"], asked.more["pods"]
+    need_one_reader("--config-dump", dumps, asked.source)
+    if pods and (asked.source.manifests or asked.source.opa_url):
+        raise CommandError("--pods reads the proxies of a cluster: it excludes --manifests and --opa")
+    return bool(dumps or pods)
+
+
+async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], *, everything: bool) -> Comparison:
+    """Compare the proxies of the options with what is in effect at targets, at all without any; print warnings.
+
+    Raises CommandError.
+    """
+    from bridge.cli.proxy_pods import pods_of
+    from bridge.proxies.comparison import compare
+    from bridge.proxies.dumps import DumpError
+
+    inputs: list[Input] = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
+    if asked.more["pods"]:
+        inputs += await pods_of(engine, asked.source, targets)
+    try:
+        found = await compare(engine.opa, inputs, targets, everything=everything)
+    except DumpError as error:
+        raise CommandError(str(error)) from error
+    for warning in found.warnings:
+        print_error(f"warning: {warning}")
+    for gateway, proxies in found.disagreeing.items():
+        differing = f"{', '.join(proxies)} {'differs' if len(proxies) == 1 else 'differ'}"
+        print_error(f"warning: the proxies of {short_key(parse_key(gateway))} disagree: only {differing}")
+    for reason in found.unread:
+        print_error(f"error: {reason}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

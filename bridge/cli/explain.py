@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from bridge.cli.config_dumps import ConfigDump, config_dump
+from bridge.cli.config_dumps import PROXIES, compare_proxies, names_proxies
+from bridge.cli.config_dumps import QUERIES as OF_PROXIES
 from bridge.cli.notation import (
     MARKS,
     Entry,
@@ -24,21 +25,20 @@ from bridge.cli.notation import (
     via_text,
 )
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
-from bridge.cli.output import Answer, print_error
+from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked, need_one_reader
+from bridge.cli.reading import COMMON, Asked
 from bridge.cli.table import Block, Table
-from bridge.cli.verify import QUERIES as VERIFY
 from bridge.model.keys import Key, field_name, parse_key
 from bridge.model.text import TIE
-from bridge.queries.names import CommandError, first_of, short_key
+from bridge.queries.names import first_of, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
 
 def _check(asked: Asked) -> Sequence[str]:
-    need_one_reader("--config-dump", asked.more["dumps"], asked.source)
+    names_proxies(asked)
     return ()
 
 
@@ -48,9 +48,9 @@ def _check(asked: Asked) -> Sequence[str]:
     kind_option(ONLY_KIND),
     *namespace_options("The namespace of a TARGET without one."),
     source_namespace_option(EVERY_SOURCE),
-    config_dump(),
-    queries=lambda asked: (*COMMON, *(VERIFY if asked.more["dumps"] else ())),
-    at_targets=lambda asked: not asked.more["dumps"],  # which may be about places beside the targets
+    *PROXIES,
+    queries=lambda asked: (*COMMON, *(OF_PROXIES if names_proxies(asked) else ())),
+    at_targets=lambda asked: not names_proxies(asked),  # which may be about places beside the targets
     check=_check,
 )
 async def explain(engine: Engine, asked: Asked) -> Answer:
@@ -61,8 +61,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
 
     TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
     full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
-    its status, its effective targets, and the changes if it were deleted. With --config-dump, the column PROXY has the
-    state of each field in these proxies, as `pbctl verify` shows it.
+    its status, its effective targets, and the changes if it were deleted. With --config-dump or --pods, the column
+    PROXY has the state of each field in these proxies, as `pbctl verify` shows it.
 
     Examples:
         # Explain the effective policies of a rule
@@ -85,8 +85,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     policies = [await describe(engine, key) for key in named]
     targets = [] if policies else keys
     found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
-    if asked.more["dumps"] and found:
-        await _compare(engine, asked.more["dumps"], targets, found)
+    if found and names_proxies(asked):
+        await _compare(engine, asked, targets, found)
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
     commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
     return Answer(
@@ -102,17 +102,9 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     )
 
 
-async def _compare(engine: Engine, dumps: Sequence[str], targets: Sequence[Key], found: Sequence[Entry]) -> None:
+async def _compare(engine: Engine, asked: Asked, targets: Sequence[Key], found: Sequence[Entry]) -> None:
     """Add `proxy` to each path of an explanation: the rows of `pbctl verify` about it."""
-    from bridge.proxies.comparison import compare
-    from bridge.proxies.dumps import DumpError
-
-    try:
-        compared = await compare(engine.opa, [*map(ConfigDump, dict.fromkeys(dumps))], targets, everything=True)
-    except DumpError as error:
-        raise CommandError(str(error)) from error
-    for warning in compared.warnings:
-        print_error(f"warning: {warning}")
+    compared = await compare_proxies(engine, asked, targets, everything=True)
     rows: dict[tuple[str, str, tuple[str, ...]], list[Entry]] = defaultdict(list)
     for row in compared.rows:
         rows[row["target"], row["policyKind"], tuple(row["path"])].append(row)

@@ -141,6 +141,7 @@ _LACKS = 1  # exit code
         is_flag=True,
         help="Only what `pbctl` commands read in a cluster: roles called NAME-reader, for you to bind to users.",
     ),
+    option("--pods", is_flag=True, help="With --reader: also what `pbctl verify --pods` needs."),
     namespace_option("-n", "--namespace", about="With --reader: a Role that reads this namespace alone."),
     option(
         "--name", metavar="NAME", default="policy-bridge", show_default=True, help="The name of the roles and bindings."
@@ -184,20 +185,25 @@ def rbac(
         pbctl admin rbac --cluster --reader | kubectl apply -f -
         # A role for developers of one namespace
         pbctl admin rbac --cluster --reader -n shop | kubectl apply -f -
+        # A role for users of `pbctl verify --pods`
+        pbctl admin rbac --cluster --reader --pods | kubectl apply -f -
     """
-    from bridge.sidecar.permissions import in_namespace, role_objects
+    from bridge.sidecar.permissions import FORWARDED, in_namespace, role_objects
 
     if where["manifests"] and (where["kubeconfig"] or where["kube_context"] or where["cluster"]):
         raise CommandError("--manifests and a cluster cannot be used together: use the one with the policy kinds")
+    pods = where.pop("pods")
     kind_source = KindSource(**where)
     if user and not check:
         raise CommandError("--as needs --check")
-    if namespace and not reader:
-        raise CommandError("-n needs --reader")
+    for name_of, given in (("-n", namespace), ("--pods", pods)):
+        if given and not reader:
+            raise CommandError(f"{name_of} needs --reader")
     home, slash, account = service_account.partition("/")
     if not home or not slash or not account:
         raise CommandError(f"--service-account {service_account}: write NAMESPACE/NAME")
     needs, in_part = read_needs(config, kind_source, check=check, reader=reader)
+    needs += FORWARDED if pods else ()
     if namespace:
         needs = in_namespace(needs, namespace)
     code = 0

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import command, option
-from bridge.cli.config_dumps import ConfigDump, config_dump
+from bridge.cli.config_dumps import PROXIES, QUERIES, compare_proxies, names_proxies
 from bridge.cli.notation import Entry, kind_text, names_text, path_text, value_text
 from bridge.cli.options import namespace_options, output_option, words
 from bridge.cli.output import print_document, print_error
-from bridge.cli.reading import asked_for, need_one_reader, read
+from bridge.cli.reading import INPUT_ERROR, asked_for, read
 from bridge.cli.source import SOURCE
 from bridge.cli.table import Block, Table, filled, print_tables
 from bridge.model.keys import field_name, parse_key
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.proxies.comparison import Comparison
 
-QUERIES = ("proxy_facts", "taken_routes", "verified_targets", "verify", "kinds_in_force")  # that the command sends
 _DIFFERS, _NOTHING_COMPARED = 1, 2  # exit codes
 _NAMED = 3  # targets that a row lists
 
@@ -28,7 +27,7 @@ _NAMED = 3  # targets that a row lists
 @command(
     "Compare proxies with the effective policies",
     words("[TARGET]...", "objects"),
-    config_dump(required=True),
+    *PROXIES,
     option("--all", "everything", is_flag=True, help="List verified fields and those that cannot be read too."),
     option("--strict", is_flag=True, help="Exit with 1 also if a field cannot be read, or a proxy is not known."),
     *namespace_options("The namespace of a TARGET without one."),
@@ -42,7 +41,8 @@ def verify(**options: Any) -> int:
     proxy's configuration is older than the policy), cannot be read, not known, or verified. Without TARGET or --all,
     verified fields and those that cannot be read are only counted. A field is verified only if its value was compared.
 
-    Exits with 1 if a proxy differs, and with 2 if nothing could be compared. Values of secrets are never read.
+    Exits with 1 if a proxy differs, and with 2 if a proxy cannot be read or nothing could be compared. Values of
+    secrets are never read.
 
     Examples:
         # A dump of Envoy Gateway's proxy
@@ -51,34 +51,28 @@ def verify(**options: Any) -> int:
         pbctl verify --config-dump http://localhost:19000
         # Each field of one rule
         pbctl verify httproute/cart#checkout -n shop --config-dump dump.json --manifests deploy/
+        # The cluster's proxies of the Gateways of a rule
+        pbctl verify httproute/cart#checkout -n shop --pods
         # What egctl prints
         egctl config envoy-proxy all -A -o json | pbctl verify --config-dump -
     """
-    from bridge.proxies.dumps import DumpError
-
     asked = asked_for(options)
-    dumps = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
-    need_one_reader("--config-dump", asked.more["dumps"], asked.source)
+    if not names_proxies(asked):
+        raise CommandError("no proxy: give --config-dump FILE, or --pods to read the proxies of the cluster")
 
     async def ask(engine: Engine) -> Comparison:
-        from bridge.proxies.comparison import compare
         from bridge.queries.asking import target_keys
 
         targets = await target_keys(engine.opa, asked.words, asked.namespace) if asked.words else []
-        try:
-            return await compare(engine.opa, dumps, targets, everything=bool(targets) or asked.everything)
-        except DumpError as error:
-            raise CommandError(str(error)) from error
+        return await compare_proxies(engine, asked, targets, everything=bool(targets) or asked.everything)
 
     found, code = read(asked.source, ask, queries=QUERIES)
-    for warning in found.warnings:
-        print_error(f"warning: {warning}")
     _print(asked.output, found)
     if not found.counts.get("verified") and not found.fails:
         print_error("error: nothing was compared: no dump has a target of these objects that the rules can read")
         return _NOTHING_COMPARED
     uncertain = asked.more["strict"] and any(found.counts.get(state) for state in ("cannot be read", "not known"))
-    return code or (_DIFFERS if found.fails or uncertain else 0)
+    return code or (INPUT_ERROR if found.unread else _DIFFERS if found.fails or uncertain else 0)
 
 
 def _print(output: str, found: Comparison) -> None:

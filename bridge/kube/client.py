@@ -206,6 +206,37 @@ class KubeClient:
                 connection.transport.abort()  # closing TLS may take 30 s, and outlive the event loop
             response.close()
 
+    @asynccontextmanager
+    async def websocket(
+        self, path: str, params: Mapping[str, str], protocol: str, *, opening: float
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Open a WebSocket at `path` with this subprotocol within `opening` seconds; leaving the block closes it."""
+
+        async def connect(authorization: str | None) -> aiohttp.ClientWebSocketResponse:
+            bearer = {"Authorization": authorization} if authorization else {}
+            configuration = self.access.configuration
+            session = await self._open_session()
+            with translated(self.server):
+                try:
+                    async with asyncio.timeout(opening):
+                        return await session.ws_connect(
+                            self.server + path,
+                            params=params,
+                            protocols=(protocol,),
+                            headers={**_HEADERS, **bearer, **tracing.headers()},
+                            server_hostname=configuration.tls_server_name or None,
+                            proxy=configuration.proxy or None,
+                        )
+                except aiohttp.WSServerHandshakeError as error:  # it has no body
+                    raise api_error(error.status, error.message.encode()) from error
+
+        connection = await self._authorized(connect)
+        try:
+            yield connection
+        finally:
+            with translated(self.server):
+                await connection.close()
+
     async def _authorized(self, exchange: Callable[[str | None], Awaitable[Answer]]) -> Answer:
         """Return the result of an exchange with an Authorization header; with renewed credentials after a 401."""
         authorization = await self.access.authorization()

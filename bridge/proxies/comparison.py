@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,10 +11,10 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
-from bridge.model.keys import Key
+from bridge.model.keys import Key, parse_key
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
-from bridge.proxies.dumps import Dump, Part, read_parts
+from bridge.proxies.dumps import Dump, Part, ProxyError, read_parts
 
 _PARTS, _HOSTS, _TARGETS = 1_000, 100, 1_000  # of a query
 Entry = dict[str, Any]
@@ -28,7 +28,7 @@ class Input(Protocol):
         """Return its name in messages."""
 
     def open(self) -> AbstractContextManager[BinaryIO]:
-        """Return its bytes."""
+        """Return its bytes. Raises ProxyError if the others can be read without it."""
 
 
 @dataclass(slots=True)
@@ -40,6 +40,10 @@ class Comparison:
     wrong: Sequence[str] = ()  # the states that are differences
     proxies: dict[str, Entry] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)  # why proxies could not be read
+    disagreeing: Mapping[str, Sequence[str]] = field(
+        default_factory=dict
+    )  # proxies that differ, by Gateway, if others do not
 
     @property
     def fails(self) -> bool:
@@ -186,17 +190,19 @@ class Hosts:
         return found
 
 
-async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str]]:
-    """Return the facts of dumps, and warnings. Raises DumpError for one that cannot be read as a whole."""
-    facts, warnings = Facts(), list[str]()
+async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str], list[str]]:
+    """Return the facts of dumps, warnings, and why proxies could not be read.
+
+    Raises DumpError for a dump that cannot be read as a whole.
+    """
+    facts, warnings, unread = Facts(), list[str](), list[str]()
     for one in inputs:
-        dump, hosts = Dump(one.name), Hosts()
-        with one.open() as stream:
-            parts = read_parts(stream, dump)
-            while batch := [hosts.ordered(part) for part in islice(parts, _PARTS)]:
-                for fact in await opa.query("proxy_facts", {"resources": batch}):
-                    facts.add(fact)
-        facts.taken |= await hosts.taken(opa)
+        dump = Dump(one.name)
+        try:
+            with one.open() as stream:
+                await _read_dump(opa, stream, dump, facts)
+        except ProxyError as error:
+            unread.append(str(error))
         for proxy, sections in dump.sections.items():
             about = facts.proxies.setdefault(proxy, _proxy())
             about["sections"] = sorted(sections)
@@ -204,7 +210,15 @@ async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str
     for proxy, about in facts.proxies.items():
         if not about["covers"]:
             warnings.append(f"{proxy}: no rules know the configuration of this proxy, so nothing of it is verified")
-    return facts, warnings
+    return facts, warnings, unread
+
+
+async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, facts: Facts) -> None:
+    hosts, parts = Hosts(), read_parts(stream, dump)
+    while batch := [hosts.ordered(part) for part in islice(parts, _PARTS)]:
+        for fact in await opa.query("proxy_facts", {"resources": batch}):
+            facts.add(fact)
+    facts.taken |= await hosts.taken(opa)
 
 
 async def compare(
@@ -215,8 +229,8 @@ async def compare(
     Without `everything`, the rows are only those with differences, or that are not known. Raises DumpError for a dump
     that cannot be read.
     """
-    facts, warnings = await read_facts(opa, inputs)
-    found = Comparison(proxies=facts.proxies, warnings=warnings)
+    facts, warnings, unread = await read_facts(opa, inputs)
+    found = Comparison(proxies=facts.proxies, warnings=warnings, unread=unread)
     nodes = await opa.query("verified_targets", {"targets": [str(key) for key in targets]} if targets else {})
     wanted = list(nodes) if targets else sorted({*nodes, *facts.by_target})
     counted: Counter[str] = Counter()
@@ -228,5 +242,21 @@ async def compare(
         found.rows += answer["rows"]
         found.wrong = answer["differences"]
     found.counts = dict(sorted(counted.items()))
+    wrong = [row for row in found.rows if row["state"] in found.wrong]
+    found.disagreeing = dict(_disagreeing(facts.covered, wrong))
     found.rows.sort(key=lambda row: (row["target"], row["path"], row["policyKind"], row["proxy"], row["field"]))
     return found
+
+
+def _disagreeing(
+    covered: Mapping[str, Sequence[str]], differences: Iterable[Entry]
+) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield each Gateway of whose proxies some differ from what is in effect, and others do not, with those that do."""
+    differing: dict[str, set[str]] = defaultdict(set)
+    for row in differences:
+        for node in row["path"]:
+            differing[str(parse_key(node).object)].add(row["proxy"])
+    for gateway, proxies in sorted(covered.items()):
+        found = [proxy for proxy in proxies if proxy in differing[gateway]]
+        if 0 < len(found) < len(proxies):
+            yield gateway, found

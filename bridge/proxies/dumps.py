@@ -65,6 +65,10 @@ class DumpError(Exception):
     """A dump cannot be read; the message states why, and what to do."""
 
 
+class ProxyError(Exception):
+    """A proxy cannot be read; the message states why, and what to do. Others may be."""
+
+
 @dataclass(slots=True)
 class Part:
     """One route, virtual host, configuration of routes, listener, cluster, filter or node of one proxy."""

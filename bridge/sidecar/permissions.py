@@ -15,6 +15,11 @@ from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
 from bridge.settings.model import Settings
 
 READ = ("get", "list", "watch")
+# What commands need to read the proxies of a cluster; API servers from 1.35 on check both verbs for a WebSocket.
+FORWARDED = (
+    Access("", "", "pods", ("list",), why="proxies"),
+    Access("", "", "pods/portforward", ("get", "create"), why="proxies"),
+)
 _REPORTED = ("policybridge.io/PolicyKind", "policybridge.io/Constraint")  # whose statuses are always written
 _EVERYWHERE = ("",)
 

@@ -20,6 +20,14 @@ vendor := {
 	"name": "Envoy Gateway",
 	"targets": [concat("/", [keys.gateway_api, kind]) | some kind in ["Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"]],
 	"fields": _fields,
+	# A Gateway has proxies of its own, or those of its class (EnvoyProxy, `mergeGateways`), in any namespace.
+	"pods": {"gateway.envoyproxy.io/gatewayclass-controller": {
+		"port": 19000,
+		"selections": [
+			{"labels": {"gateway.envoyproxy.io/owning-gateway-name": "{name}", "gateway.envoyproxy.io/owning-gateway-namespace": "{namespace}"}},
+			{"labels": {"gateway.envoyproxy.io/owning-gatewayclass": "{class}"}},
+		],
+	}},
 }
 
 _duration := {"form": "Duration"}

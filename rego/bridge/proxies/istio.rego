@@ -31,6 +31,9 @@ vendor := {
 			"unread": ["keys"],
 		}},
 	},
+	"pods": {controller: {"port": 15000, "selections": [{"namespace": "{namespace}", "labels": {_gateway_label: "{name}"}}]} |
+		some controller in ["istio.io/gateway-controller", "istio.io/mesh-controller", "openshift.io/gateway-controller/v1"]
+	},
 }
 
 _gateway_label := "gateway.networking.k8s.io/gateway-name"

@@ -30,6 +30,10 @@ vendor := {
 		"/retry/perTryTimeout": {"form": "Duration"},
 		"/retry/statusCodes": {"form": "Set"},
 	}},
+	"pods": {"kgateway.dev/kgateway": {
+		"port": 19000,
+		"selections": [{"namespace": "{namespace}", "labels": {"gateway.networking.k8s.io/gateway-name": "{name}"}}],
+	}},
 }
 
 _vhost_key(resource) := sprintf("virtual host %s %s", [resource.routeConfig, resource.virtualHost])

@@ -35,6 +35,14 @@ verify := problem if {
 
 # METADATA
 # description: |
+#   The Pods that are the proxies of the Gateways above `nodes`, without `nodes` of all: `{gateway, port, selections}` each.
+# entrypoint: true
+proxy_pods := problem if {
+	problem := queries.problem([["nodes", "optional keys"]])
+} else := proxies.pods
+
+# METADATA
+# description: |
 #   The effective targets that `verify` can compare: those at `targets` and below them; without `targets` all of policies.
 # entrypoint: true
 verified_targets := problem if {

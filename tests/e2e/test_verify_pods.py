@@ -1,0 +1,215 @@
+"""`pbctl verify --pods`: proxies of a cluster, by the port-forward of the API server with the user's permissions."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hack.tools.crds import VENDORS, crds_of
+from tests.controlplane.kubectl import Kubectl
+from tests.controlplane.kubelet import Kubelet
+from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.e2e.conftest import ROOT, Run
+from tests.e2e.test_verify_against_envoy import Served, served  # noqa: F401 - a fixture
+
+FOLDER = ROOT / "examples/proxies"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ADMIN = 19000
+PODS = "/api/v1/namespaces/proxies/pods"
+LABELS = {
+    "gateway.envoyproxy.io/owning-gateway-name": "public",
+    "gateway.envoyproxy.io/owning-gateway-namespace": "shop",
+}
+Object = dict[str, Any]
+
+
+@dataclass
+class Cluster:
+    """A cluster with the example's objects, and a kubelet for the Pods of proxies."""
+
+    plane: ControlPlane
+    kubelet: Kubelet
+    bridge: Run
+    stack: ExitStack
+
+    def add_pod(
+        self, name: str, port: int, labels: Object = LABELS, phase: str = "Running", admin: int = ADMIN
+    ) -> None:
+        """Add a Pod with this phase whose admin interface is at a local port."""
+        metadata = {"name": name, "namespace": "proxies", "labels": labels}
+        spec = {"nodeName": "node", "containers": [{"name": "envoy", "image": "envoy"}]}
+        self.plane.api.request("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+        merge = "application/merge-patch+json"
+        self.plane.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": phase}}, merge)
+        self.stack.callback(self.plane.api.request, "DELETE", f"{PODS}/{name}", {"gracePeriodSeconds": 0})
+        self.kubelet.ports[name, admin] = port
+
+    def verify(self, *arguments: str, kubeconfig: Path | None = None) -> tuple[int, Object, str]:
+        """The exit code, the document and the errors of `pbctl verify --pods`."""
+        done = self.bridge(
+            "verify", "--pods", "--kubeconfig", kubeconfig or self.plane.kubeconfig, "-o", "json", *arguments
+        )
+        return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
+
+
+@pytest.fixture(scope="module")
+def example(
+    module_control_plane: ControlPlane, kubectl_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[ControlPlane, Kubelet]]:
+    """A cluster with the example's objects and a kubelet."""
+    plane, folder = module_control_plane, tmp_path_factory.mktemp("pods")
+    crds = crds_of(VENDORS[0]).values()
+    with plane.api.session() as session:
+        session.map(lambda one, body: one.apply(f"{CRDS}/{body['metadata']['name']}", body), [*crds])
+    plane.api.wait_for_crds({body["metadata"]["name"] for body in crds})
+    objects = [*yaml.safe_load_all((FOLDER / "objects.yaml").read_text())]
+    for obj in objects:
+        obj["metadata"].pop("creationTimestamp", None)
+        obj.get("spec", {}).pop("clusterIP", None)
+    objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "proxies"}})
+    file = folder / "objects.yaml"
+    file.write_text(yaml.safe_dump_all(objects))
+    Kubectl(kubectl_path, plane)("apply", "--server-side", "-f", file)
+    with Kubelet(folder).running(plane) as kubelet:
+        yield plane, kubelet
+
+
+@pytest.fixture
+def cluster(example: tuple[ControlPlane, Kubelet], bridge: Run) -> Iterator[Cluster]:
+    """The cluster without Pods."""
+    with ExitStack() as stack:
+        yield Cluster(*example, bridge, stack)
+
+
+def _serve(stack: ExitStack, dump: Object) -> int:
+    """An admin interface that answers a dump, in pieces of unknown total length; return its port."""
+
+    class Admin(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/config_dump" else 404)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            text = json.dumps(dump).encode()
+            for first in range(0, len(text), 100_000):
+                piece = text[first : first + 100_000]
+                self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+            self.wfile.write(b"0\r\n\r\n")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Admin)
+    threading.Thread(target=server.serve_forever).start()
+    stack.callback(server.server_close)
+    stack.callback(server.shutdown)
+    return int(server.server_port)
+
+
+@pytest.fixture
+def dump() -> Object:
+    """The dump of the example's proxy, which has all policies but one."""
+    found: Object = json.loads((FOLDER / "config_dump.json").read_text())
+    return found
+
+
+def test_proxies_of_a_cluster_are_compared(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    cluster.add_pod("other", _serve(cluster.stack, {}), {"app": "other"})
+    code, found, errors = cluster.verify()
+    assert (code, errors) == (1, "")
+    assert [*found["proxies"]] == ["proxies/edge-1"]
+    assert found["counts"] == {"stale": 2, "verified": 13}
+    code, found, _ = cluster.verify("httproute/cart#checkout", "-n", "shop")
+    assert (code, {*found["counts"]}) == (0, {"verified"})
+
+
+def test_explanations_have_the_states_of_the_cluster_proxies(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    command = ("explain", "httproute/cart#checkout", "-n", "shop", "--kind", "BackendTrafficPolicy", "--pods")
+    done = cluster.bridge(*command, "--kubeconfig", cluster.plane.kubeconfig)
+    assert "verified" in done.stdout, done.stderr
+
+
+def test_proxies_that_disagree_are_named(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    other = json.loads(json.dumps(dump).replace('"timeout": "15s"', '"timeout": "16s"'))
+    cluster.add_pod("edge-2", _serve(cluster.stack, other))
+    target = ("httproute/cart#checkout", "-n", "shop")
+    code, found, errors = cluster.verify(*target)
+    assert code == 1
+    differing = {row["proxy"] for row in found["rows"] if row["state"] != "verified"}
+    assert differing == {"proxies/edge-2"}
+    assert "the proxies of Gateway/shop/public disagree: only proxies/edge-2 differs" in errors
+
+
+def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    cluster.add_pod("edge-2", 1, admin=1)
+    code, found, errors = cluster.verify()
+    assert code == 2
+    assert found["counts"]["verified"] == 13
+    assert "error: Pod proxies/edge-2: its proxy cannot be read at port 19000: error forwarding port 19000" in errors
+    assert "refused" in errors
+
+
+def test_cluster_without_proxies_is_an_error(cluster: Cluster) -> None:
+    cluster.add_pod("edge-1", 1, phase="Pending")
+    code, found, errors = cluster.verify()
+    assert (code, found) == (2, {})
+    assert "Pod proxies/edge-1 is Pending" in errors
+    assert "Gateway/shop/public has no Pod of a proxy that runs, with the labels" in errors
+    assert "no Pod of a proxy is running" in errors
+
+
+def test_missing_permissions_are_named_and_the_role_grants_them(
+    cluster: Cluster, dump: Object, kubectl_path: Path, tmp_path: Path
+) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    limited = cluster.plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
+    kubectl = Kubectl(kubectl_path, cluster.plane)
+
+    def grant(*more: str) -> None:
+        kubeconfig = ("--kubeconfig", cluster.plane.kubeconfig)
+        role = cluster.bridge("admin", "rbac", "--reader", *kubeconfig, *more).stdout
+        kubectl("apply", "-f", "-", text=role)
+
+    kubectl("create", "clusterrolebinding", "limited", "--clusterrole=policy-bridge-reader", "--user=limited")
+    grant()
+    code, _, errors = cluster.verify(kubeconfig=limited)
+    assert code == 2
+    assert "`pbctl admin rbac --reader --pods` prints a role" in errors
+    forwards = yaml.safe_load(cluster.bridge("admin", "rbac", "--reader", "--pods", "-o", "json").stdout)
+    rules = [rule for one in forwards["items"] for rule in one["rules"] if "pods/portforward" in rule["resources"]]
+    assert [rule["verbs"] for rule in rules] == [["create", "get"]]
+    kubectl("create", "clusterrole", "lists", "--verb=list", "--resource=pods")
+    kubectl("create", "clusterrolebinding", "lists", "--clusterrole=lists", "--user=limited")
+    code, _, errors = cluster.verify(kubeconfig=limited)
+    assert code == 2
+    assert "you may not forward ports of Pod proxies/edge-1 (get and create pods/portforward)" in errors
+    grant("--pods")
+    code, found, errors = cluster.verify(kubeconfig=limited)
+    assert (code, found["counts"]["verified"]) == (1, 13)
+
+
+def test_pods_of_manifests_are_a_usage_error(bridge: Run) -> None:
+    done = bridge("verify", "--pods", "--manifests", FOLDER / "objects.yaml")
+    assert done.returncode == 2
+    assert "--pods reads the proxies of a cluster: it excludes --manifests and --opa" in done.stderr
+    assert "no proxy: give --config-dump FILE, or --pods" in bridge("verify", "--manifests", FOLDER).stderr
+
+
+@pytest.mark.long
+def test_real_envoy_in_a_pod_is_verified(cluster: Cluster, served: Served) -> None:  # noqa: F811 - the fixture
+    cluster.add_pod("edge-1", served.admin)
+    code, found, errors = cluster.verify()
+    assert (code, errors) == (0, "")
+    assert found["counts"]["verified"] > 10
