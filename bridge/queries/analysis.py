@@ -487,6 +487,8 @@ async def policy_impact(engine: Engine, asked: Mapping[str, Any]) -> Entry:
 
 
 _NOTHING: Entry = {"objects": [], "policies": []}
+# Types of objects that name kinds, which a change of what describes kinds makes known or unknown.
+_NAMING_KINDS = [*_WITHOUT_STATUS, f"{GATEWAY_API}/Gateway", f"{GATEWAY_API}/ListenerSet"]
 
 
 async def _query_concerned(states: States, keys: list[str]) -> Entry:
@@ -503,6 +505,7 @@ async def _query_concerned(states: States, keys: list[str]) -> Entry:
         found["policies"].update(concerned["policies"])
         if describing:
             found["policies"].update(await state.query("policies", {}))
+            found["objects"].update(await state.query("names", {"types": _NAMING_KINDS}))
         for targets_by_kind in (concerned["scopes"], await state.query("scopes", {}) if describing else {}):
             for kind, targets in targets_by_kind.items():
                 scopes.setdefault(kind, set()).update(targets)
