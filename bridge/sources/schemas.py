@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import msgspec
 
-from bridge.model.keys import group_of
+from bridge.model.keys import CORE, group_of
 from bridge.model.types import CORE_VERSIONS, OWN_VERSIONS
 from bridge.sources.defaults import drop_nulls, mapping_of
 from bridge.sources.rules import KEYWORD, NAMED_FORMATS, Rules
@@ -372,9 +372,43 @@ def _read_shipped() -> dict[str, msgspec.Raw]:
     return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
 
 
+# The fields of Services that decide what requests and policies reach (Kubernetes API reference, ServiceSpec). Services
+# have no CRD, and a wrong type there would vanish.
+_SERVICE: Schema = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "type": {"type": "string", "enum": ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]},
+                "externalName": {"type": "string"},
+                "selector": {"type": "object", "additionalProperties": {"type": "string"}},
+                "ports": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["port"],
+                        "properties": {
+                            "name": {"type": "string"},
+                            "port": {"type": "integer", "minimum": 1, "maximum": 65535},
+                            "protocol": {"type": "string", "enum": ["SCTP", "TCP", "UDP"]},
+                            "appProtocol": {"type": "string"},
+                            "targetPort": {"x-kubernetes-int-or-string": True},
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+_OF_KUBERNETES: Mapping[str, Mapping[str, Schema]] = {f"{CORE}/Service": {"v1": _SERVICE}}
+
+
 @cache
 def _shipped_versions(type_id: str) -> Mapping[str, Any]:
     """Return the schemas that ship of a kind, by version."""
+    if type_id in _OF_KUBERNETES:
+        return _OF_KUBERNETES[type_id]
     raw = _read_shipped().get(type_id)
     found: Mapping[str, Any] = msgspec.json.decode(raw) if raw else {}
     return found

@@ -153,11 +153,11 @@ is_granted(referrer, target) if {
 	to := keys.parse(target)
 	some grant in lookup.objects_in("gateway.networking.k8s.io/ReferenceGrant", to.namespace)
 	some giver in grant.spec.from
-	keys.ref_group(giver.group) == from.group
+	keys.is_group(giver.group, from.group)
 	giver.kind == from.kind
 	giver.namespace == from.namespace
 	some taker in grant.spec.to
-	keys.ref_group(taker.group) == to.group
+	keys.is_group(taker.group, to.group)
 	taker.kind == to.kind
 	object.get(taker, "name", to.name) in {to.name, ""}
 }

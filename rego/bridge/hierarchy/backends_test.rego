@@ -139,6 +139,15 @@ _permits(to_group) if {
 	hierarchy.backend_permitted(testing.cart_route, "core/Service/payments/bank") with input as {"changes": {"upsert": [route, grant]}}
 }
 
+test_grant_from_a_group_with_a_version_permits_nothing if {
+	route := testing.route("cart", [], [{"name": "pay", "backendRefs": [{"name": "bank", "namespace": "payments", "port": 80}]}])
+	every group, permitted in {"gateway.networking.k8s.io": true, "gateway.networking.k8s.io/v1": false} {
+		grant := testing.grant("payments", group, "HTTPRoute", "shop", "", "Service")
+		found := {true | hierarchy.backend_permitted(testing.cart_route, "core/Service/payments/bank")} with input as {"changes": {"upsert": [route, grant]}}
+		found == {true | permitted}
+	}
+}
+
 test_grant_to_the_group_core_permits_no_service if {
 	_permits("")
 	not _permits("core")

@@ -39,7 +39,9 @@ _kind_allowed(listener, type) if {
 	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
 } else if {
 	some kind in listener.allowedRoutes.kinds
-	type == concat("/", [keys.ref_group(object.get(kind, "group", keys.gateway_api)), kind.kind])
+	[group, name] := split(type, "/")
+	kind.kind == name
+	keys.is_group(object.get(kind, "group", keys.gateway_api), group)
 	fits_protocol(listener, type)
 }
 

@@ -40,6 +40,12 @@ ref_group(text) := "core." if {
 	text == "core"
 } else := group_name(text)
 
+# The text of a grant or a listener is the group of a key. Gateway API compares the text, so one with a version is no group.
+is_group(text, grp) if {
+	not contains(text, "/")
+	ref_group(text) == grp
+}
+
 # The key of the object that a ref names; see `format` and `ref_group`. Undefined if a part is empty, is not a string, or
 # contains `/`, `#`, `@`, a blank or a control character, which would make it another key or none: such an object cannot
 # exist. A group may have a version.

@@ -81,6 +81,25 @@ def test_wrong_value_has_its_field_and_the_reason_of_an_api_server(
     assert (found.message, found.place) == (message, place)
 
 
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"ports": {"port": 80}}, "spec.ports"),
+        ({"ports": [{"port": "80"}]}, "spec.ports[0].port"),
+        ({"ports": [{"name": "web"}]}, "spec.ports[0]"),
+        ({"ports": [{"port": 80, "protocol": "HTTP"}]}, "spec.ports[0].protocol"),
+        ({"selector": {"app": True}}, "spec.selector.app"),
+    ],
+)
+def test_wrong_ports_and_selectors_of_services_are_reported(
+    spec: dict[str, Any], field: str, released: Schemas
+) -> None:
+    found = [one.message.partition(":")[0] for one in released.wrong_values(obj("Service", spec, "v1"))]
+    assert found == [field]
+    right = {"ports": [{"port": 80, "name": "web", "targetPort": "web"}, {"port": 1}], "selector": {"app": "a"}}
+    assert released.wrong_values(obj("Service", right, "v1")) == []
+
+
 def test_rule_about_two_parts_of_a_policy_is_checked(released: Schemas) -> None:
     principal = {"jwt": {"provider": "p", "claims": [{"name": "groups", "valueType": "StringArray", "values": ["a"]}]}}
     rules = [{"name": "a", "action": "Allow", "principal": principal}]
