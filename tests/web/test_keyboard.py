@@ -115,3 +115,30 @@ async def test_theme_follows_the_system_and_the_switch(shop: Bridge, page: Opene
     await page.page.reload()
     await page.until("policyBridge.drawn.shown > 0")
     assert await page.page.evaluate("document.documentElement.dataset.theme") == theme
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+async def test_request_is_tried_in_two_stops_and_its_answer_has_the_focus(
+    shop: Bridge, page: Opened, width: int, height: int
+) -> None:
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(shop.url)
+    keyboard = page.page.keyboard
+    for key in ("Tab", "Tab", "Enter"):
+        await keyboard.press(key)
+    assert await page.page.evaluate("document.activeElement.id") == "request-host"
+    await keyboard.type("https://shop.example.com/checkout")
+    await keyboard.press("Enter")
+    await page.until("document.activeElement.classList.contains('verdict')")
+    verdict = "document.activeElement.textContent"
+    assert "Served by HTTPRoute/shop/cart#checkout" in await page.page.evaluate(verdict)
+    await page.until("document.activeElement.getBoundingClientRect().bottom < innerHeight - 100")
+    await keyboard.press("Tab")
+    assert await page.page.evaluate("document.activeElement.textContent") == "HTTPRoute/shop/cart#checkout"
+
+
+async def test_link_to_the_details_leaves_another_tab(shop: Bridge, page: Opened) -> None:
+    await page.go(f"{shop.url}#tab=request")
+    for key in ("Tab", "Enter"):
+        await page.page.keyboard.press(key)
+    assert await page.page.evaluate("document.activeElement.closest('#panel-details') !== null")

@@ -19,11 +19,14 @@ export function setUpFrame(opened) {
   };
   NARROW.addEventListener("change", adapt);
   adapt();
-  byId("skip").addEventListener("click", (event) => {
+  const skipTo = (link, tab, target) => byId(link).addEventListener("click", (event) => {
     event.preventDefault(); // the fragment of the address is the page's state
     panel.set(true);
-    (byId("details").querySelector("h3") ?? byId("tab-details")).focus();
+    byId(tab).click();
+    (target() ?? byId(tab)).focus();
   });
+  skipTo("skip", "tab-details", () => byId("details").querySelector("h3"));
+  skipTo("skip-request", "tab-request", () => byId("request-host"));
   byId("toggle-side").addEventListener("click", () => side.isOpen() && opened());
   // The drawer covers the picture: Escape, a click beside it, or a click on a row closes it.
   const closeDrawer = () => {

@@ -22,7 +22,7 @@ export class RequestBox {
     byId("request-form").addEventListener("submit", (event) => {
       event.preventDefault();
       splitUrl();
-      this.ask();
+      this.ask().then(showVerdict);
     });
     byId("request-clear").addEventListener("click", () => {
       on.requested({});
@@ -107,6 +107,16 @@ export class RequestBox {
   }
 }
 
+/** Move the focus to the answer, as the search does, and the answer to the top if little of it is in sight. */
+function showVerdict() {
+  const answer = byId("request-answer");
+  const verdict = answer.querySelector(".verdict");
+  if (!verdict) return;
+  verdict.focus({ preventScroll: true });
+  const space = byId("panel-request").getBoundingClientRect().bottom - verdict.getBoundingClientRect().bottom;
+  if (space < Math.min(answer.offsetHeight - verdict.offsetHeight, 160)) verdict.scrollIntoView({ block: "start" });
+}
+
 /** The input that an error is about: its message begins with the name of the field. */
 function inputOf(message) {
   const name = message.split(/[^A-Za-z]/, 1)[0];
@@ -139,7 +149,7 @@ function served({ gateway, listener, route, rule, backends, filters, filterBacke
   const weights = backends.reduce((sum, { weight }) => sum + weight, 0);
   return [
     h("h3", { class: "spoken" }, "Answer"),
-    h("p", { class: `verdict ${failure ? "bad" : "good"}` }, h("span", { "aria-hidden": "true" }, failure ? "✕ " : "✓ "),
+    h("p", { class: `verdict ${failure ? "bad" : "good"}`, tabindex: "-1" }, h("span", { "aria-hidden": "true" }, failure ? "✕ " : "✓ "),
       failure && `Every request fails (${failure.status}): ${failure.message}. `, "Served by ", nodeLink(rule ?? route ?? listener)),
     trail([gateway, listener, route, rule].filter(Boolean)),
     warnings.map(({ message }) => h("p", {}, `${message}.`)),
@@ -159,7 +169,7 @@ function served({ gateway, listener, route, rule, backends, filters, filterBacke
 function missed({ gateway, listener, nearest, undecided }) {
   return [
     h("h3", { class: "spoken" }, "Answer"),
-    h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), reasonMark(nearest.reason), ` – ${nearest.message}`),
+    h("p", { class: "verdict bad", tabindex: "-1" }, h("span", { "aria-hidden": "true" }, "✕ "), reasonMark(nearest.reason), ` – ${nearest.message}`),
     gateway && trail([gateway, listener].filter(Boolean)),
     nearest.candidates.length > 0 && h("h4", {}, undecided.length > 0 ? "May serve it" : "Nearest"),
     nearest.candidates.map(({ node, reason, message }) =>
