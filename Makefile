@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.set-up
 PIP := $(PY) -m pip --disable-pip-version-check --quiet --no-input
+# uv installs the lock in seconds, and pip in half a minute or more: pip is for machines without uv, or whose index only pip knows.
+# Python compiles the modules that it imports, not all.
+INSTALL = install() { uv pip install --quiet --python $(PY) "$$@" 2>/dev/null || $(PIP) install --no-compile "$$@"; }; install
 TOOLS := $(PY) -m hack.tools
 OPA = "$$($(TOOLS) which opa)"
 
@@ -48,8 +51,8 @@ setup-test-long: setup-test
 $(STAMP): requirements.lock pyproject.toml .ci/python
 	@echo "setup: virtual environment in $(VENV)"
 	@test -x $(PY) || "$$(.ci/python)" -m venv $(VENV)
-	@$(PIP) install --require-hashes -r requirements.lock
-	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@$(INSTALL) --require-hashes -r requirements.lock
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C

@@ -39,6 +39,8 @@ def differences_table(differences: Sequence[Entry], wide: bool = False) -> Table
         before, after = _fields(*sides), _fields(*reversed(sides))
         if before == after:
             before, after = map(_policies, sides)
+            if before == after:
+                before, after = (_policies(side, overriding=True) for side in sides)
         key = parse_key(difference["target"])
         kind, via = kind_text(difference["policyKind"], wide=wide), path_text(difference["path"], key, wide=wide)
         row = (kind, via, difference.get("sourceNamespace", ""), before, after)
@@ -67,6 +69,12 @@ def _fields(side: _Side, other: _Side) -> Lines:
     return Lines.joined(differing.values(), ", ") if differing else Lines("(not set)" if side["spec"] else "{}")
 
 
-def _policies(side: _Side) -> Lines:
-    """Return the policies of one side with their outcomes, by which two sides with equal fields differ."""
-    return Lines(", ".join(map(policy_text, side["policies"])) if side else "(no policy)")
+def _policies(side: _Side, *, overriding: bool = False) -> Lines:
+    """Return the policies of one side with their outcomes, by which two sides with equal fields differ.
+
+    `overriding`: with the policies that override each, and its target and strategy, for two sides with equal outcomes.
+    """
+    if side is None:
+        return Lines("(no policy)")
+    policies = [policy_text(policy, wide=overriding) for policy in side["policies"]]
+    return Lines(", ".join(policies), policies if overriding else ())

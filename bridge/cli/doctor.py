@@ -26,6 +26,7 @@ from bridge.cli.source import (
 )
 from bridge.cli.table import Table
 from bridge.model.text import TIE
+from bridge.model.types import CLUSTER_SCOPED, Access, plural_by_rule
 from bridge.queries.names import first_of
 
 
@@ -188,15 +189,24 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             if refused := await find_missing_access(client, always_read("list")):
                 there = [dataclasses.replace(one, namespace=client.namespace) for one in refused]
                 lacking = {one.what for one in await find_missing_access(client, there)}
-                partly = [one.what for one in refused if one.what not in lacking]
-                found = f"{client.server}: {version}; no permission to list {', '.join(one.what for one in refused)}"
-                found += f"; in namespace {client.namespace} you may list {', '.join(partly)}" if partly else ""
+                whole = {plural_by_rule(one) for one in CLUSTER_SCOPED}
+                partly = [one for one in refused if one.what not in lacking and one.resource not in whole]
+                found = f"{client.server}: {version}; no permission to list {_resources(refused)}"
+                found += f"; in namespace {client.namespace} you may list {_resources(partly)}" if partly else ""
                 return Check("api server", "missing", found, why, _GRANT)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
         return Check("api server", "missing", f"no answer in {_TIMEOUT:g} s", why, "check the server in the kubeconfig")
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
+
+
+def _resources(access: Sequence[Access]) -> str:
+    """Return resources, those of each group together: `services; gateways, httproutes (gateway.networking.k8s.io)`."""
+    groups: dict[str, list[str]] = {}
+    for one in access:
+        groups.setdefault(one.group, []).append(one.resource)
+    return "; ".join(", ".join(names) + (f" ({group})" if group else "") for group, names in groups.items())
 
 
 def check_tables(checks: Sequence[Check]) -> list[Table]:

@@ -92,30 +92,34 @@ def effective_table(entries: Sequence[Entry], *, wide: bool = False) -> Table:
 
     Wide it has a row for each path, with the whole path, strategies, and the origin of each field.
     """
-    table = Table(["TARGET", "POLICY KIND", "VIA", "EFFECTIVE", "POLICIES"], long=("VIA",) if wide else ())
+    table = Table(["TARGET", "POLICY KIND", "VIA", "EFFECTIVE", "POLICIES", "NOTE"], long=("VIA",) if wide else ())
     for entry in entries:
         target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=wide)
-        ways: dict[tuple[str, str], list[str]] = {}
+        ways: dict[tuple[str, str, str], list[str]] = {}
         for at_path in entry["paths"]:
             via = path_text(at_path["path"], target, wide=wide)
             policies = ", ".join(policy_text(policy, wide=wide) for policy in at_path["policies"])
-            shown = _effective(at_path, wide=wide)
+            cells = _effective(at_path, wide=wide), policies, _notes(at_path)
             if wide:
-                table.rows.append([short_key(target), kind, via, shown, policies])
+                table.rows.append([short_key(target), kind, via, *cells])
             else:
-                ways.setdefault((shown, policies), []).append(via)
+                ways.setdefault(cells, []).append(via)
         table.rows.extend([short_key(target), kind, ways_text(vias), *same] for same, vias in ways.items())
-    return table
+    return table.without_empty("NOTE")
 
 
 def _effective(at_path: Entry, *, wide: bool) -> Lines:
-    detached = [f"not attached: {why}" for why in at_path.get("notAttached", ())]
     if "error" in at_path:
-        return Lines.joined(map(Lines, [f"error: {at_path['error']['message']}", *detached]), "; ")
+        return Lines(f"error: {at_path['error']['message']}")
     fields = fields_of(at_path, with_policies=wide)
-    spec = Lines.joined(fields.values(), ", ") if fields else Lines("{}")
+    return Lines.joined(fields.values(), ", ") if fields else Lines("{}")
+
+
+def _notes(at_path: Entry) -> Lines:
+    """Return what a reader has to know about the effective policy, a sentence a line; empty if nothing."""
     staged = [f"would be, with {name_of(parse_key(policy))}" for policy in at_path.get("staged", ())]
     shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
     incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
+    detached = [f"not attached: {why}" for why in at_path.get("notAttached", ())]
     notes = [*at_path.get("remarks", ()), *shadowed, *staged, *incomplete, *detached]
-    return Lines.joined([spec, *map(Lines, notes)], "; ")
+    return Lines.joined(map(Lines, notes), "; ")

@@ -399,7 +399,7 @@ def _names(found: ListedObjects) -> list[str]:
 def _policies_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each policy. Wide: also the mode and the message."""
     what = "NAMESPACE", "NAME", "KIND", "CLASS", "MODE", "TARGET"
-    spare = () if wide else ("CLASS", "AGE", "PATHS", "TARGET")
+    spare = () if wide else ("CLASS", "AGE", "PATHS")
     table = Table([*what, "ACCEPTED", "PROGRAMMED", "PATHS", "AGE", "MESSAGE"], spare=spare)
     for entry in entries:
         key = parse_key(entry["policy"])

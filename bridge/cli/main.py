@@ -200,7 +200,8 @@ def run_command(arguments: Sequence[str], called_by: str = NAME) -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets one line
         if debug:
             traceback.print_exc()
-        text, hint = one_line(error), _path_hint(arguments)
+        text = one_line(error)
+        hint = _path_hint(arguments, text)
         print_error(f"error: {text.partition('; did you mean')[0] if hint else text}{hint}")
         return 2
     return code if isinstance(code, int) else 0
@@ -218,12 +219,14 @@ def _command_first(arguments: Sequence[str]) -> list[str]:
     return [*arguments[at : at + 1], *arguments[:at], *arguments[at + 1 :]]
 
 
-def _path_hint(arguments: Sequence[str]) -> str:
-    """Return the hint for a file or folder that is given as the name of an object, empty without one."""
+def _path_hint(arguments: Sequence[str], message: str) -> str:
+    """Return the hint for a file or folder that is given as a kind or the name of an object, empty without one."""
     named = [
         text
         for before, text in itertools.pairwise(arguments)
-        if not before.startswith("-") and re.search("[./]", text) and Path(text).exists()
+        if not before.startswith("-")
+        and (re.search("[./]", text) or f"{text!r} is not a kind" in message)
+        and Path(text).exists()
     ]
     takes_paths = {"--manifests", "analyze", "diff", "test", "tests"}.intersection(arguments)
     return f"; did you mean --manifests {named[0]}?" if named and not takes_paths else ""

@@ -209,8 +209,9 @@ async def _read(
             # The kind may be missing because its file is broken, or because its PolicyKind is rejected.
             await report_problems(engine)
             if any(one.forbidden for one in engine.problems):
-                known = str(error).partition(";")[0].partition(": write")[0]
-                raise CommandError(f"{known} among the objects that you may read") from error
+                text, hint, similar = str(error).partition("; did you mean")
+                known = text.partition(";")[0].partition(": write")[0]
+                raise CommandError(f"{known} among the objects that you may read{hint}{similar}") from error
             raise
         except OpaRejected as error:
             if source.opa_url and error.code == _NOT_OPA:
@@ -325,7 +326,7 @@ def _report_faults(engine: Engine) -> bool:
         from bridge.cli.rights import incomplete_line
 
         print_error(incomplete_line(forbidden))
-        print_error("`pbctl doctor` lists the missing permissions. The OPA of a bridge (--opa URL) has everything.")
+        print_error("`pbctl doctor` lists missing permissions. A bridge's OPA (--opa URL) has it all.")
     for problem in engine.problems:
         if not problem.forbidden:
             print_error(f"error: {problem.subject}: {problem.message}")

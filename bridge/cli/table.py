@@ -29,7 +29,7 @@ _HIDDEN = "Not shown in this width:"  # before the names of omitted columns
 _LONG = frozenset(  # cells may be printed below their row
     (
         *("AFTER", "BEFORE", "DIFFERENCE", "EFFECTIVE", "FAILS", "FIX", "FOR", "FOUND", "MESSAGE", "NAMES"),
-        *("NOW", "OUTCOME", "PACKAGES", "POLICIES", "RESULT", "SOURCE", "STRATEGIES", "TARGET", "TARGETS"),
+        *("NOTE", "NOW", "OUTCOME", "PACKAGES", "POLICIES", "RESULT", "SOURCE", "STRATEGIES", "TARGET", "TARGETS"),
         *("VALUE", "WANTED", "WHY", "WHY NOT", "WITH IT", "WITHOUT IT", "WRITTEN BY A BRIDGE"),
     )
 )

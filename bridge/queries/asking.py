@@ -20,6 +20,7 @@ from bridge.queries.names import (
     CommandError,
     NameNotFoundError,
     Reference,
+    UnknownKindError,
     choose,
     first_of,
     join_words,
@@ -95,6 +96,8 @@ async def target_keys(
     for text in join_words(texts):
         try:
             reference = read_reference(text, types, namespace)
+        except UnknownKindError as error:
+            raise UnknownKindError(await _suggest_kind_of(opa, text, types, namespace) or str(error)) from error
         except NameNotFoundError:
             without_kind = await _find_without_kind(opa, text, types, with_policies=with_policies)
             if not without_kind:
@@ -151,6 +154,13 @@ async def _find_without_kind(
     named = [key for key in await _query_names(opa, query_input) if (key.namespace, key.section) == (space, section)]
     others = [key for key in named if POLICY_WORDS[0] not in types[key.type_id]]
     return named if with_policies else others or named
+
+
+async def _suggest_kind_of(opa: Opa, name: str, types: Mapping[str, Sequence[str]], namespace: str | None) -> str:
+    """Return the message for a name without a kind, with the objects that have it; empty without such objects."""
+    named = await _query_names(opa, {"types": list(types), "name": name})
+    hint = suggest_objects(Reference(name, tuple(types), namespace, name), named)
+    return hint and f"{name!r} is not a kind{hint}"
 
 
 async def _query_names_of_kinds(opa: Opa) -> dict[str, list[str]]:

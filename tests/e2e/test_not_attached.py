@@ -1,6 +1,7 @@
 """Routes that nothing accepts: `effective`, `get targets --without` and `request` say so."""
 
 import json
+import re
 from pathlib import Path
 
 from tests.e2e.conftest import Run
@@ -27,7 +28,8 @@ WHY = "Gateway/infra/gone does not exist"
 def test_answers_about_a_route_without_a_gateway_say_that_it_is_not_attached(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "lone.yaml").write_text(LONE)
     effective = bridge("effective", "--manifests", tmp_path)
-    assert f"retry.numRetries=3; not attached: {WHY}" in effective.stdout
+    assert "NOTE" in effective.stdout.splitlines()[0]
+    assert re.search(f"retry.numRetries=3  .*  not attached: {WHY}\n", effective.stdout)
     listed = bridge("get", "targets", "--without", "SecurityPolicy", "--manifests", tmp_path)
     assert listed.stdout.splitlines()[1].split("  ")[-1].strip() == WHY
     (found,) = json.loads(

@@ -287,7 +287,7 @@ def test_a_user_with_a_role_in_one_namespace_reads_it_and_learns_the_missing_rig
     assert "no Gateway" not in whole
     doctor = bridge("doctor", "--kubeconfig", _in_namespace(kubeconfig, NAME), "-o", "json")
     (found,) = [check for check in json.loads(doctor.stdout) if check["name"] == "api server"]
-    assert f"in namespace {NAME} you may list services, httproutes.{GATEWAY_API}" in found["found"]
+    assert f"in namespace {NAME} you may list services; httproutes ({GATEWAY_API})" in found["found"]
     assert "the role that `pbctl admin rbac --cluster --reader` prints" in found["fix"]
     problems = bridge("problems", *there, "-o", "json")
     assert [one["reason"] for one in json.loads(problems.stdout)] == ["BackendNotFound"]

@@ -20,7 +20,8 @@ SOURCES = "--manifests PATH, --opa URL (or set BRIDGE_OPA_URL), or --kubeconfig 
         ("effective httproute/cart -n blog", "is not found in namespace blog; did you mean HTTPRoute/shop/cart?"),
         ("effective httproute/cart#chekout", "has no section 'chekout'; did you mean HTTPRoute/shop/cart#checkout?"),
         ("effective htproute/cart", "unknown kind 'htproute'; did you mean HTTPRoute?"),
-        ("effective cart", "'cart' is not a kind: write KIND/NAME[#SECTION]"),
+        ("effective cart", "error: 'cart' is not a kind; did you mean HTTPRoute/shop/cart"),
+        ("effective carts", "'carts' is not a kind: write KIND/NAME[#SECTION]"),
         ("effective --bogus", "error: no such option '--bogus' (see `pbctl effective --help`)\n"),
         ("effective -o xml", "'xml' is not one of"),
         (

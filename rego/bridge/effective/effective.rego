@@ -38,7 +38,7 @@ listed(entries, all_paths, source) := [_listed(entry) |
 _listed(entry) := entry if {
 	startswith(entry.path[0], "gateway.networking.k8s.io/GatewayClass/") # with fewer expressions than `not_attached`
 } else := object.union(entry, {"notAttached": why}) if {
-	why := [message | some message in hierarchy.not_attached(entry.path); not message in object.get(entry, "incomplete", [])]
+	why := [message | some message in hierarchy.not_attached(entry.path); not message in unread_reasons(entry.path)]
 	why != []
 } else := entry
 

@@ -119,11 +119,17 @@ _features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_k
 
 # METADATA
 # description: |
-#   What the user of a command may not read and what may change the effective policy on a path, as messages: a parent that an
-#   object of the path names, and policies of the kind in the namespaces of the path.
-unread_on(policy_kind, path) := {sprintf("you can't read %s", [unread]) |
-	some unread in (_unread_parents(path) | _unread_policies(policy_kind, path))
-} if {
+#   What the user of a command may not read and what may change the effective policy on a path, as a set of at most one message:
+#   parents that objects of the path name, and policies of the kind in the namespaces of the path.
+unread_on(policy_kind, path) := {sprintf("you can't read %s", [concat(", ", sort(unread))])} if {
+	lookup.reads_in_part
+	unread := _unread_parents(path) | _unread_policies(policy_kind, path)
+	count(unread) > 0
+} else := set()
+
+# METADATA
+# description: The messages of `hierarchy.not_attached` about parents on a path that the user may not read. Such a route may be attached.
+unread_reasons(path) := {sprintf("you can't read %s", [parent]) | some parent in _unread_parents(path)} if {
 	lookup.reads_in_part
 } else := set()
 

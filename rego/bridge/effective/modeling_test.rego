@@ -194,3 +194,19 @@ test_unread_objects_of_other_kinds_change_nothing_on_a_path if {
 	not effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, []) with input as testing.changed([])
 		with data.unread as {"core/Secret": []}
 }
+
+test_unread_parents_of_a_route_are_one_reason_and_not_that_it_is_not_attached if {
+	parents := [{"name": "edge", "namespace": "infra"}, {"name": "inner", "namespace": "infra"}]
+	route := testing.route("lone", parents, [{"name": "all"}])
+	key := sprintf("%s/HTTPRoute/shop/lone", [keys.gateway_api])
+	policy := {
+		"apiVersion": "example.com/v1",
+		"kind": "ColorPolicy",
+		"metadata": {"name": "lone", "namespace": "shop"},
+		"spec": {"targetRefs": [{"group": keys.gateway_api, "kind": "HTTPRoute", "name": "lone"}], "color": "red"},
+	}
+	found := effective.listed_policies_of("example.com/ColorPolicy", sprintf("%s#all", [key]), "") with input as testing.changed([route, policy])
+		with data.unread as _unread_infra
+	[one.incomplete | some one in found] == [["you can't read Gateway/infra/edge, Gateway/infra/inner"]]
+	not found[0].notAttached
+}

@@ -41,6 +41,20 @@ def test_a_row_has_the_nodes_that_distinguish_its_path() -> None:
     assert list(row)[:3] == ["HTTPRoute/shop/cart", "ColorPolicy", "infra/public#http"]
 
 
+def test_sides_that_differ_in_who_overrides_a_policy_alone_name_the_overriding_policies() -> None:
+    brand = {"policy": "example.com/ColorPolicy/infra/brand", "target": GATEWAY, "outcome": "Programmed"}
+    overridden = {**brand, "policy": "example.com/ColorPolicy/shop/x", "outcome": "Overridden", "strategy": "Patch"}
+    sides = [
+        {"spec": {}, "fields": [], "policies": [{**overridden, "overriddenBy": [f"example.com/ColorPolicy/{name}"]}]}
+        for name in ("infra/brand", "shop/y")
+    ]
+    (row,) = differences_table([DIFFERENCE | dict(zip(("before", "after"), sides, strict=True))]).rows
+    assert list(row)[-2:] == [
+        f"shop/x on Gateway/infra/public (Patch: Overridden, overridden by {name})"
+        for name in ("infra/brand", "shop/y")
+    ]
+
+
 def test_a_side_without_the_fields_of_the_other_says_so() -> None:
     brand = {"policy": "example.com/ColorPolicy/infra/brand", "target": GATEWAY, "outcome": "Programmed"}
     side = side_with([brand], theme="light")

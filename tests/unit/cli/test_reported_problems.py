@@ -21,7 +21,7 @@ def reported(
 
 
 KINDS = ("Gateway", "ListenerSet", "GatewayClass", "ReferenceGrant", "HTTPRoute", "TLSRoute", "UDPRoute")
-NEXT = "`pbctl doctor` lists the missing permissions. The OPA of a bridge (--opa URL) has everything."
+NEXT = "`pbctl doctor` lists missing permissions. A bridge's OPA (--opa URL) has it all."
 
 
 @pytest.mark.parametrize(
