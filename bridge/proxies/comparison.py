@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 
 from bridge.model.keys import Key, parse_key
-from bridge.opa.batches import batches
+from bridge.opa.batches import batches, in_halves
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
 from bridge.proxies.dumps import Dump, Part, ProxyError, read_parts
 
 _PARTS, _HOSTS, _TARGETS = 1_000, 100, 1_000  # of a query
@@ -90,6 +91,7 @@ class Facts:
                 entry = {"proxy": fact["proxy"], "via": self._via(fact), "family": number}
                 if "match" in fact:
                     entry |= {"match": fact["match"], "late": self._is_late(fact), "hosts": self._hosts(fact)}
+                    entry |= {"answers": fact["answers"]} if "answers" in fact else {}
                 found.setdefault(target, []).append(entry)
         return {"found": found, "families": [msgspec.Raw(one) for one in families]}
 
@@ -133,6 +135,7 @@ class Facts:
             "serving": "there" if all(self._is_there(fact, key) for key in fact.get("needs", ())) else lost,
             "values": values if fact.get("values") else [{}, *values],
             "lacks": any((fact["proxy"], fact["vendor"], key) not in self.by_key for key in refers),
+            "because": fact.get("because", {}),
             "requires": {
                 kind: {
                     part: "there" if all(self._is_there(fact, key) for key in keys) else lost
@@ -234,10 +237,15 @@ async def compare(
     nodes = await opa.query("verified_targets", {"targets": [str(key) for key in targets]} if targets else {})
     wanted = list(nodes) if targets else sorted({*nodes, *facts.by_target})
     counted: Counter[str] = Counter()
-    for batch in batches(wanted, _TARGETS):
+
+    async def ask(batch: Sequence[str]) -> Entry:
         query_input = {"targets": batch, "proxies": facts.proxies, "covered": facts.covered, **facts.of(batch)}
-        query_input["everything"] = everything
-        answer = await opa.query("verify", query_input)
+        verdicts: Entry = await opa.query("verify", {**query_input, "everything": everything})
+        return verdicts
+
+    async for _, answer in in_halves(opa, batches(wanted, _TARGETS), ask):
+        if isinstance(answer, OpaError):
+            raise answer
         counted.update(answer["counts"])
         found.rows += answer["rows"]
         found.wrong = answer["differences"]

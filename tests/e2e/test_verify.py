@@ -641,3 +641,20 @@ def test_explain_has_the_state_of_each_field_in_a_proxy(proxy: Proxy, tmp_path: 
     assert {row["state"] for row in rows} == {"verified", "differs"}
     done = proxy.pbctl(*command, "--config-dump", tmp_path / "nowhere.json")
     assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_rule_whose_requests_the_proxy_answers_itself_differs(proxy: Proxy) -> None:
+    proxy.answer_itself("checkout")
+    [rule] = [row for row in proxy.rows() if row["field"] == "(rule)"]
+    assert (rule["state"], rule["target"].rpartition("/")[2]) == ("differs", "cart#checkout")
+    assert rule["message"].startswith("the proxy answers 500 itself: Envoy Gateway makes it so if it cannot use")
+    assert "verified" not in proxy.states().values()
+
+
+def test_rule_that_redirects_has_no_limit_and_the_reason(proxy: Proxy) -> None:
+    route = proxy.route("checkout")
+    del route["route"]
+    route["redirect"] = {"host_redirect": "www.example.com"}
+    del route["typed_per_filter_config"]["envoy.filters.http.local_ratelimit"]
+    messages = {row["field"]: row["message"] for row in proxy.rows() if row["state"] == "missing in the proxy"}
+    assert messages["/rateLimit/local/rules"].startswith("Envoy Gateway limits only requests to backends")

@@ -12,6 +12,7 @@ import data.bridge.scopes as acting
 _causes := [
 	{"details": ["via_upstream"], "message": "the backend answered so", "fields": {}},
 	{"status": 404, "details": ["route_not_found"], "message": "no rule serves the request", "fields": {}},
+	{"status": 500, "details": ["direct_response"], "message": _answers_itself, "fields": {}, "rejected": true},
 	{"status": 429, "details": ["local_rate_limited"], "fields": {_traffic: ["/rateLimit/local"]}},
 	{"status": 429, "details": ["request_rate_limited"], "fields": {_traffic: ["/rateLimit/global"]}},
 	{"status": 429, "flags": ["RL"], "fields": {_traffic: ["/rateLimit"]}},
@@ -31,6 +32,8 @@ _causes := [
 	{"status": 413, "details": ["request_payload_too_large"], "fields": {_traffic: ["/requestBuffer"]}},
 ]
 
+_answers_itself := "the proxy answers so itself, as Envoy Gateway does if it cannot use a policy or a backend of the rule: see their statuses"
+
 _traffic := "gateway.envoyproxy.io/BackendTrafficPolicy"
 _security := "gateway.envoyproxy.io/SecurityPolicy"
 _authentication := "security.istio.io/RequestAuthentication"
@@ -43,7 +46,12 @@ _kuadrant := "kuadrant.io/AuthPolicy"
 #   the rule or the cause is unknown; `fields` are `{policyKind, field, value, policies, path}`.
 explanations := [_explained(answer) | some answer in input.answers]
 
-_explained(answer) := {"rule": _rule_or_null(answer.route), "known": true, "fields": [], "message": cause.message} if {
+_explained(answer) := {"rule": node, "known": true, "fields": [_whole_policy(policy) | some policy in policies], "message": ""} if {
+	_cause(answer).rejected
+	node := _rule(answer.route)
+	policies := sort(_rejected_at(node))
+	count(policies) > 0
+} else := {"rule": _rule_or_null(answer.route), "known": true, "fields": [], "message": cause.message} if {
 	cause := _cause(answer)
 	cause.fields == {}
 } else := {"rule": null, "known": true, "fields": [_whole_policy(policy)], "message": ""} if {
@@ -64,6 +72,18 @@ _explained(answer) := {"rule": _rule_or_null(answer.route), "known": true, "fiel
 }
 
 _pointers(cause) := {trim_space(sprintf("%s %s", [split(kind, "/")[1], pointer])) | some kind, pointers in cause.fields; some pointer in pointers}
+
+# The policies in effect at a rule that their controller rejects.
+_rejected_at(node) := {one.policy |
+	some kind in queries.policy_kinds
+	acting.acts_at(kind, node)
+	some entry in engine.policies_of(kind, node, "")
+	some one in entry.policies
+	some ancestor in lookup.get(one.policy).status.ancestors
+	some condition in ancestor.conditions
+	condition.type == "Accepted"
+	condition.status == "False"
+}
 
 # The rule of a route, by the name that Envoy Gateway gives it. Undefined for other names, and if there is none.
 _rule(name) := hierarchy.canonical_key(keys.section(keys.format(keys.gateway_api, kind, found[2], found[3]), sprintf("[%s]", [found[4]]))) if {

@@ -165,24 +165,28 @@ facts contains {
 }
 
 # Routes.
-facts contains {
-	"vendor": vendor.name,
-	"proxy": resource.proxy,
-	"name": route.name,
-	"target": node,
-	"within": [_vhost_key(resource), _routes_key(resource.routeConfig)],
-	"needs": [_manager_key(resource.routeConfig)],
-	"match": envoy.match(object.get(route, "match", {})),
-	"order": resource.order,
-	"unknown": array.concat(envoy.unknown_of_route(route), _answering(route, node)),
-	"refers": array.concat(_clusters(route), filters.refers),
-	"requires": filters.requires,
-	"names": object.union(filters.policies, {_btp: [_key_of(one) |
-		some one in route.metadata.filterMetadata["envoy-gateway"].policies
-		one.kind == "BackendTrafficPolicy"
-	]}),
-	"values": object.union(filters.values, {_btp: object.union(filters.values[_btp], _of_route(route))}),
-} if {
+facts contains object.union(
+	{
+		"vendor": vendor.name,
+		"proxy": resource.proxy,
+		"name": route.name,
+		"target": node,
+		"within": [_vhost_key(resource), _routes_key(resource.routeConfig)],
+		"needs": [_manager_key(resource.routeConfig)],
+		"match": envoy.match(object.get(route, "match", {})),
+		"order": resource.order,
+		"unknown": array.concat(envoy.unknown_of_route(route), _answering(route, node)),
+		"refers": array.concat(_clusters(route), filters.refers),
+		"requires": filters.requires,
+		"names": object.union(filters.policies, {_btp: [_key_of(one) |
+			some one in route.metadata.filterMetadata["envoy-gateway"].policies
+			one.kind == "BackendTrafficPolicy"
+		]}),
+		"values": object.union(filters.values, {_btp: object.union(filters.values[_btp], _of_route(route))}),
+		"because": _because(route),
+	},
+	{"answers": [status, _refusal] | status := _answered(route, node)},
+) if {
 	some resource in input.resources
 	resource.type == "route"
 	route := resource.config
@@ -222,15 +226,29 @@ _clusters(route) := ["clusters of high priority"] if {
 	route.route.cluster
 } else := [_cluster_key(object.get(one, "name", "")) | some one in route.route.weightedClusters.clusters]
 
-# A proxy answers requests itself instead of a backend, such as after a policy that it cannot use, if the rule does not say so.
+# A route answers requests itself instead of a backend, if the rule does not say so.
 _answering(route, node) := [envoy.answers_itself] if {
 	not route.route
+	_has_backends(node)
+} else := []
+
+_has_backends(node) if {
 	rule := hierarchy.rule_of(node)
 	count(rule.backendRefs) > 0
 	every filter in object.get(rule, "filters", []) {
 		not filter.type in {"RequestRedirect", "ExtensionRef"}
 	}
-} else := []
+}
+
+# The status of such an answer.
+_answered(route, node) := route.directResponse.status if _has_backends(node)
+
+_refusal := "Envoy Gateway makes it so if it cannot use a policy or a backend of the rule; see their statuses"
+
+# Why a route has no limit of its own.
+_because(route) := {_btp: {pointer: "Envoy Gateway limits only requests to backends" | some pointer in ["/rateLimit/local", "/rateLimit/local/rules"]}} if {
+	not route.route
+} else := {}
 
 # The code is in the listener's filters; a route that has its own replaces it.
 _of_lua(filters) := [{"type": "Route"} | some one in filters.lua; count(object.keys(one.config) - {"@type", "config"}) > 0]

@@ -486,3 +486,9 @@ test_authorization_with_other_rules_beside_is_not_read if {
 	not "/authorization/defaultAction" in object.keys(_filter_values(_sp, "envoy.filters.http.rbac", config))
 	_filter_values(_sp, "envoy.filters.http.rbac", {})["/authorization"] == null
 }
+
+test_route_to_no_backend_states_why_it_has_no_local_limit if {
+	redirect := _route_fact({"redirect": {"hostRedirect": "www.example.com"}})
+	redirect.because[_btp]["/rateLimit/local/rules"] == "Envoy Gateway limits only requests to backends"
+	_route_fact({"route": {"cluster": "one"}}).because == {}
+}

@@ -16,19 +16,16 @@ described contains kuadrant.vendor
 
 described contains about if about := data.bridge.extensions.proxies[_].vendor
 
-_read contains fact if some fact in envoy_gateway.facts
-
-_read contains fact if some fact in istio.facts
-
-_read contains fact if some fact in kgateway.facts
-
-_read contains fact if some fact in kuadrant.facts
-
-_read contains fact if some fact in data.bridge.extensions.proxies[_].facts
+_read := (((envoy_gateway.facts | istio.facts) | kgateway.facts) | kuadrant.facts) | {fact | some fact in data.bridge.extensions.proxies[_].facts}
 
 # METADATA
 # description: The facts that the vendors' rules read from `resources`, with the names that nodes have in the hierarchy.
-facts := [object.union(fact, {field: node | some field in ["target", "via"]; node := _canonical(fact[field])}) | some fact in _read]
+facts := [_with_nodes(fact) | some fact in _read]
+
+_with_nodes(fact) := object.union(fact, nodes) if {
+	nodes := {field: node | some field in ["target", "via"]; node := _canonical(fact[field]); node != fact[field]}
+	nodes != {}
+} else := fact
 
 _canonical(node) := hierarchy.canonical_key(node) if {
 	true

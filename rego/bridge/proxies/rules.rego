@@ -50,13 +50,16 @@ _rule_row(entries, rule, hosts) := _about_rule([], [], "cannot be read", "the ru
 	unknown := [text | some one in entries; some text in input.families[one.family].unknown]
 	first := {[host, one.match] | some one in entries; some host in one.hosts; not one.late}
 	served := first | {[host, one.match] | some one in entries; some host in one.hosts}
-	[state, message] := _rule_state(expected, first, served, unknown)
+	answers := {one.answers | some one in entries}
+	[state, message] := _rule_state(expected, first, served, unknown, answers)
 }
 
-_rule_state(expected, first, served, unknown) := ["missing in the proxy", _message("the proxy does not serve", expected - served)] if {
+_rule_state(expected, first, served, unknown, answers) := ["missing in the proxy", _message("the proxy does not serve", expected - served)] if {
 	count(expected - served) > 0
 } else := ["differs", _message("the proxy also serves", served - expected)] if {
 	count(served - expected) > 0
+} else := ["differs", sprintf("the proxy answers %d itself: %s", [status, why])] if {
+	[status, why] := sort(answers)[0]
 } else := ["cannot be read", _message("an earlier route of the proxy takes", expected - first)] if {
 	count(expected - first) > 0
 } else := ["cannot be read", unknown[0]] if {

@@ -356,10 +356,16 @@ _state(entry, family, kind, pointer, about) := {"state": "missing in the proxy",
 } else := {"state": "cannot be read", "actual": null, "message": "the dump lacks a part that the route refers to"} if {
 	family.lacks
 	not pointer in object.keys(object.get(family.values[0], kind, {}))
-} else := _compared(_expected(entry, pointer, about), actual, about) if {
+} else := _explained_state(_compared(_expected(entry, pointer, about), actual, about), object.get(family, ["because", kind, pointer], "")) if {
 	actual := _actual(family, kind, pointer, about)
 	actual != []
 } else := {"state": "cannot be read", "actual": null, "message": "the proxy does not state it"}
+
+# The vendor's rules may know why the proxy has no value.
+_explained_state(state, why) := object.union(state, {"message": why}) if {
+	state.state == "missing in the proxy"
+	why != ""
+} else := state
 
 _required(family, kind, pointer) := {state |
 	some part, state in object.get(family, ["requires", kind], {})
@@ -477,25 +483,35 @@ _final(row, families, incomplete) := object.union(row, {"state": "stale", "messa
 
 # What proxies have that is not in effect: policies that a proxy names for a target at which no policy of their kind is
 # in effect, and targets that do not exist.
-_unexpected := [_unexpected_row(node, kind, names, one, message) |
-	some node in input.targets
-	some one in input.found[node]
-	one.via != ""
-	some [kind, names] in array.concat([["", []]], [[kind, names] | some group in input.families[one.family].names; some kind, names in group])
-	message := _why_unexpected(node, kind, {name | some name in names} - _beside(kind, input.families[one.family].beside), one.via)
+_unexpected := array.concat(
+	[_unexpected_row(node, "", [], one, "no such target exists") |
+		some node in input.targets
+		not hierarchy.canonical_key(node)
+		some one in input.found[node]
+		one.via != ""
+	],
+	[_unexpected_row(node, kind, names, one, "no policy of this kind is in effect here") |
+		some node in input.targets
+		some one in input.found[node]
+		one.via != ""
+		some [kind, names] in _named_alone[one.family]
+		hierarchy.canonical_key(node)
+		every entry in engine.policies_of(kind, node, "") {
+			not one.via in entry.path
+		}
+	],
+)
+
+# The policies that a family names and that do not belong to other places, `[kind, names]`.
+_named_alone := [[[kind, names] |
+	some group in family.names
+	some kind, names in group
+	count({name | some name in names} - _beside(kind, family.beside)) > 0
+] |
+	some family in input.families
 ]
 
 _unexpected_row(node, kind, names, one, message) := object.union(
 	_row({"field": "(policy)", "actual": names, "state": "differs", "message": message}),
 	{"target": node, "policyKind": kind, "path": [one.via], "proxy": one.proxy},
 )
-
-_why_unexpected(node, "", _, _) := "no such target exists" if not hierarchy.canonical_key(node)
-
-_why_unexpected(node, kind, names, via) := "no policy of this kind is in effect here" if {
-	count(names) > 0
-	hierarchy.canonical_key(node)
-	every entry in engine.policies_of(kind, node, "") {
-		not via in entry.path
-	}
-}

@@ -69,6 +69,9 @@ _flaw([field, schema, message]) := error("InvalidInput", message) if {
 	not json.match_schema(object.filter(input, [field]), {"properties": {field: schema}})[0]
 }
 
+# A list that may be large: a schema would be compared with a copy of it.
+_flaw([field, "list"]) := error("InvalidInput", sprintf("%s must be a list", [field])) if not is_list(field)
+
 _flaw([field, "node"]) := _flaw_of_node(field)
 _flaw([field, "optional node"]) := _flaw_of_node(field) if field in object.keys(input)
 

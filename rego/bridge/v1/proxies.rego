@@ -12,7 +12,7 @@ import data.bridge.scopes as acting
 #   facts of its targets.
 # entrypoint: true
 proxy_facts := problem if {
-	problem := queries.problem([["resources", {"type": "array"}, "resources must be a list"]])
+	problem := queries.problem([["resources", "list"]])
 } else := proxies.facts
 
 # METADATA
@@ -21,7 +21,7 @@ proxy_facts := problem if {
 #   host in their order.
 # entrypoint: true
 taken_routes := problem if {
-	problem := queries.problem([["hosts", {"type": "array"}, "hosts must be a list"]])
+	problem := queries.problem([["hosts", "list"]])
 } else := [sort(envoy.taken(matches)) | some matches in input.hosts]
 
 # METADATA
@@ -57,5 +57,5 @@ verified_targets := problem if {
 #   effect there.
 # entrypoint: true
 blame := problem if {
-	problem := queries.problem([["answers", {"type": "array"}, "answers must be a list"]])
+	problem := queries.problem([["answers", "list"]])
 } else := proxies.explanations
