@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,14 +128,22 @@ def _analyze(options: dict[str, Any]) -> int:
     if prune and base is None and not (files and asked.source.manifests):
         raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
     need_one_reader("-f", files, asked.source)
+    from bridge.queries.asking import AboutChange
+
     take_standard_input(files)
 
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
+        if STDIN in files:
+            sys.stdin.seek(0)  # it may be read again
         return (*await _analysis(engine, asked, files), engine.position)
 
     with _downloaded(files) as (files, named), _stored(base, files, asked.source) as (stored, at_base):
         (found, applied, position), code = read(
-            dataclasses.replace(stored, applied=files), ask, allow_empty=True, queries=COMMON
+            dataclasses.replace(stored, applied=files),
+            ask,
+            allow_empty=True,
+            queries=COMMON,
+            question=None if prune or base is not None else AboutChange(tuple(asked.more["deleted"])),
         )
 
     def place_of(key: Key) -> Place:

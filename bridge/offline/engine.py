@@ -15,7 +15,7 @@ from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import Key, group_of
 from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
-from bridge.offline.slicing import QUERIES, Question, Slice, Withheld
+from bridge.offline.slicing import QUERIES, Question, Reading, Slice, Withheld
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
@@ -56,7 +56,8 @@ class Engine:
     a running OPA; `events` returns the Events of an object. `complete` returns the manifests' objects with the
     defaults of other CRDs, None for other sources. `applied_names` returns the labels and annotations that files
     set on an object, None if that is unknown. `modules_there` keeps what was read of a running OPA's modules;
-    `add_withheld` adds the other objects to an OPA with the slice for a question, and returns whether there were any;
+    `add_read` adds what an answer reads to an OPA with a slice, `add_withheld` all other objects, and returns whether
+    there were any;
     `room` is for the changes that need further OPAs.
     """
 
@@ -77,6 +78,7 @@ class Engine:
     complete: Callable[[Iterable[Object]], Mapping[Key, Object]] | None = None
     applied_names: Callable[[Key], Awaitable[Mapping[str, AbstractSet[str]] | None]] = lambda _: asyncio.sleep(0, None)
     modules_there: ModulesThere | None = None
+    add_read: Callable[[Reading], Awaitable[None]] = lambda _: asyncio.sleep(0)
     add_withheld: Callable[[], Awaitable[bool]] = lambda: asyncio.sleep(0, False)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
@@ -202,6 +204,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 empty=not objects and not empty,
                 settled=found,
                 complete=source.complete,
+                add_read=filled.add_read,
                 add_withheld=filled.add_withheld,
             )
         return
@@ -233,6 +236,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 settled=found,
                 events=lambda key: _read_events(client, key),
                 applied_names=AppliedNamesReader(client).read,
+                add_read=filled.add_read,
                 add_withheld=filled.add_withheld,
             )
 
@@ -309,11 +313,12 @@ async def _start_opa(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
 class _Filled:
     """An OPA with the objects of a source. `changed` waits for a change of these.
 
-    `add_withheld` adds the rest to a slice, and returns whether there was one.
+    `add_read` and `add_withheld` are those of an Engine.
     """
 
     opa: Opa
     changed: Callable[[], Awaitable[None]]
+    add_read: Callable[[Reading], Awaitable[None]]
     add_withheld: Callable[[], Awaitable[bool]]
 
 
@@ -331,8 +336,8 @@ async def _fill_from(
         if question is not None:
             withheld = Withheld(**await opa.query("withheld", {}))
             names = question.names(withheld.types)
-            if names and (objects is None or withheld.spares(objects, names)):
-                source = part = Slice(source, withheld, question)
+            if names is not None and (objects is None or withheld.spares(objects, names)):
+                source = part = Slice(source, withheld, names)
         replicator = Replicator(source, opa, (*ALWAYS, *types))
         async with beside(replicator.run()) as running:
 
@@ -341,9 +346,14 @@ async def _fill_from(
                     await asyncio.wait({running, task}, return_when=asyncio.FIRST_COMPLETED)
                     await (running if running.done() else task)
 
+            async def add_read(reading: Reading) -> None:
+                if part is not None:
+                    await done(replicator.add(part.take_out(await part.find_read(opa, reading))))
+
             await done(replicator.filled.wait())
-            if part is not None:
-                await done(replicator.add(part.take_out(await part.find_read(opa))))
+            targets = await question.targets(opa) if part is not None and question is not None else None
+            if targets is not None:
+                await add_read(Reading(targets))
             news = asyncio.Event()
             replicator.listen(lambda _: news.set())
 
@@ -356,7 +366,7 @@ async def _fill_from(
                 await done(replicator.add(rest))
                 return bool(rest)
 
-            yield _Filled(opa, changed, add_withheld)
+            yield _Filled(opa, changed, add_read, add_withheld)
 
 
 @asynccontextmanager

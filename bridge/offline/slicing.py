@@ -1,4 +1,4 @@
-"""A slice: for a question about some routes OPA gets few of the other routes and of the policies that target routes.
+"""A slice: for a question about some objects OPA gets few of the other routes and of the policies that target routes.
 
 Rego decides which the answer reads (the queries `withheld` and `slice`). Python finds the objects that may name another
 one: their text contains its name.
@@ -24,11 +24,22 @@ _PLAIN = re.compile(r"[\w.-]+", re.ASCII)  # names that JSON has only one form f
 class Question(Protocol):
     """What a command wants to know: answers about targets that its words name."""
 
-    def names(self, types: Collection[str]) -> frozenset[str]:
-        """Return the names of the targets if all are objects of these types; none otherwise."""
+    def names(self, types: Collection[str]) -> frozenset[str] | None:
+        """Return the names of objects that a slice has in any case; None if the answer may read any object."""
 
-    async def targets(self, opa: Opa) -> list[Key]:
-        """Return what may be a target in an OPA; none if that is unknown."""
+    async def targets(self, opa: Opa) -> list[Key] | None:
+        """Return what may be a target in an OPA, none if that is unknown; None if the command says it later."""
+
+
+class Reading(NamedTuple):
+    """What an answer is about: what is in effect at and below `targets`, and the problems of `subjects`.
+
+    `objects` are states of objects that OPA does not have, such as those after a change.
+    """
+
+    targets: Collection[Key] = ()
+    subjects: Collection[Key] = ()
+    objects: Collection[Object] = ()
 
 
 class Withheld(NamedTuple):
@@ -59,25 +70,26 @@ class Withheld(NamedTuple):
         )
 
     def spares(self, objects: Iterable[Object], names: Collection[str]) -> bool:
-        """Return whether a slice of these objects for a question about these names lacks any, as far as types tell."""
+        """Return whether a slice of these objects that has these names lacks any, as far as types tell."""
         types = {f"{group_of(obj['apiVersion'])}/{obj['kind']}" for obj in objects}
-        return types.isdisjoint(self.selecting) and any(obj["metadata"]["name"] in names for obj in objects)
+        found = not names or any(obj["metadata"]["name"] in names for obj in objects)
+        return found and types.isdisjoint(self.selecting)
 
 
 class Slice:
-    """A `Source` without objects that can be `withheld`: of these it delivers what may be a target of the question.
+    """A `Source` without objects that can be `withheld`: of these it delivers those with the names of the question.
 
     It delivers one of each type, too: a type without any object would look as if the source did not have it.
     """
 
-    def __init__(self, source: Source, withheld: Withheld, question: Question) -> None:
+    def __init__(self, source: Source, withheld: Withheld, names: Collection[str]) -> None:
         self._source = source
         self._can_be = withheld
-        self._question = question
-        self._names = question.names(withheld.types)
+        self._names = names
         self._types: set[str] = set()  # with an object that was delivered
         self._delivered: set[Key] = set()  # of those that can be withheld
         self._withheld: dict[Key, Object] = {}
+        self._mentions: Mentions | None = None
         self.want, self.relist = source.want, source.relist
 
     async def changes(self) -> AsyncIterator[Change]:
@@ -108,26 +120,30 @@ class Slice:
         self._delivered |= taken
         return [self._withheld.pop(key) for key in taken]
 
-    async def find_read(self, opa: Opa) -> Collection[Key]:
-        """Return the withheld objects that the answer reads: all of them, if OPA cannot say. Raises OpaError."""
-        targets = [str(key) for key in await self._question.targets(opa)]
+    async def find_read(self, opa: Opa, reading: Reading) -> Collection[Key]:
+        """Return the withheld objects that an answer reads: all of them, if OPA cannot say. Raises OpaError."""
+        asked = {"targets": [*map(str, reading.targets)], "subjects": [*map(str, reading.subjects)]}
+        asked = {name: keys for name, keys in asked.items() if keys}
         types = {(obj["apiVersion"], obj["kind"]) for obj in self._withheld.values()}
         withheld = [{"apiVersion": version, "kind": kind} for version, kind in sorted(types)]
-        mentions = Mentions(self._withheld)
-        found: set[Key] = set()
-        names: set[tuple[str, str]] = set()
-        while targets and len(found) <= MOST:
-            objects = [mentions.declaring(key) for key in found]
-            answer = await opa.query("slice", {"targets": targets, "objects": objects, "withheld": withheld})
+        self._mentions = mentions = self._mentions or Mentions(self._withheld)
+        read = self._withheld.keys() & {*reading.targets, *reading.subjects}
+        known = [*map(declared, reading.objects), *map(mentions.declaring, read)]
+        candidates, names = set[Key](), set[str]()
+        while self._withheld and asked and len(read) <= MOST:
+            objects = [*known, *map(mentions.declaring, candidates)]
+            answer = await opa.query("slice", {**asked, "objects": objects, "withheld": withheld})
             if answer is None:
                 break
-            read = self._withheld.keys() & set(map(parse_key, answer["read"]))
-            new = {(namespace, name) for namespace, name in answer["names"]} - names
-            more = read.union(*(mentions.of_name(*name) for name in new)) - found
-            if not more:
+            read |= candidates & {*map(parse_key, answer["read"])}
+            new = {*answer["names"]} - names
+            if not new:
                 return read
             names |= new
-            found |= more
+            asked["from"] = sorted(new)
+            keys = {*map(parse_key, new)}
+            naming = (mentions.of_name(key.namespace, key.name) for key in keys)
+            candidates = (self._withheld.keys() & keys.union(*naming)) - read
         return list(self._withheld)
 
 
@@ -144,10 +160,7 @@ class Mentions:
 
     def declaring(self, key: Key) -> dict[str, Any]:
         """Return the part of an object that declares links."""
-        obj = self._objects[key]
-        metadata = {name: obj["metadata"][name] for name in ("name", "namespace") if name in obj["metadata"]}
-        identity = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}
-        return {**identity, "spec": msgspec.Raw(self._texts[key])}
+        return declared(self._objects[key]) | {"spec": msgspec.Raw(self._texts[key])}
 
     def of_name(self, namespace: str, name: str) -> set[Key]:
         """Return the objects that may name an object: those of its namespace, and those that name that, too."""
@@ -157,6 +170,12 @@ class Mentions:
                 self._naming[namespace] = [key for key, text in self._texts.items() if _contains(text, namespace)]
             there = (*self._by_namespace.get(namespace, ()), *self._naming[namespace])
         return {key for key in there if _contains(self._texts[key], name)}
+
+
+def declared(obj: Object) -> dict[str, Any]:
+    """Return the part of an object that declares links."""
+    metadata = {name: obj["metadata"][name] for name in ("name", "namespace") if name in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata, "spec": obj.get("spec")}
 
 
 def _contains(text: bytes, name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
 from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, GATEWAY_API, POLICY_KIND
+from bridge.offline.slicing import Reading
 from bridge.opa.batches import SKIP_MISSING, in_parts
 from bridge.opa.client import Opa
 from bridge.queries.asking import (
@@ -23,6 +24,7 @@ from bridge.queries.asking import (
     by_batches,
     in_batches,
     labels_of,
+    names_missing_object,
     objects,
     outcomes_of,
     require_namespace,
@@ -323,12 +325,14 @@ async def analyze(
         if states.apart:
             found = await _compare_everything(states, change, asked)
         else:
-            found = await _compare_concerned(states, change, asked, constraints)
+            found = await _compare_concerned(engine, states, change, asked, constraints)
         before, after = found.before, found.after
         before += select_doubts(doubts_before, keys, before)
         after += select_doubts(doubts_after, keys, after)
         compared = await compare_problems(states.after.opa, before, after)
         introduced = await _add_causes(states, compared["introduced"], change)
+        if any(map(names_missing_object, introduced)):
+            await engine.add_withheld()  # for similar names
         analysis = Analysis(
             created=sorted(change.created),
             changed=sorted({*map(str, change.upserts)} - change.created),
@@ -425,13 +429,14 @@ async def _query_findings(
 
 
 async def _compare_concerned(
-    states: States, change: PlannedChange, asked: Entry, constraints: Collection[str]
+    engine: Engine, states: States, change: PlannedChange, asked: Entry, constraints: Collection[str]
 ) -> _Comparison:
     """Compare what a change of objects concerns."""
     keys = change.keys
     concerned = await _query_concerned(states, keys)
     differences = await _query_differences(states, concerned["scopes"], asked)
     subjects = _collect_subjects(keys, concerned, differences)
+    await engine.add_read(Reading(subjects=[*map(parse_key, subjects)], objects=[*change.upserts.values()]))
     judged = await _find_judged(states, keys, subjects) if constraints else []
     # Any object may be the only one that a Constraint selects.
     asked_about = sorted({*subjects, *constraints})

@@ -122,14 +122,14 @@ class AboutTargets:
 
     words: tuple[str, ...]
 
-    def names(self, types: Collection[str]) -> frozenset[str]:
-        """Return the names of the targets if all are objects of these types; none otherwise."""
+    def names(self, types: Collection[str]) -> frozenset[str] | None:
+        """Return the names of the targets if all are objects of these types; None otherwise."""
         try:
             references = [read_reference(text, dict.fromkeys(types, ())) for text in join_words(self.words)]
         except CommandError:
-            return frozenset()
+            return None
         names = frozenset(reference.name for reference in references)
-        return frozenset() if "" in names else names
+        return None if "" in names else names
 
     async def targets(self, opa: Opa) -> list[Key]:
         """Return what the words may name in an OPA, in any namespace; none for words that it does not know."""
@@ -140,6 +140,20 @@ class AboutTargets:
                 reference = read_reference(text, types)
                 found += await _query_names(opa, {"types": list(reference.types), "name": reference.name})
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class AboutChange:
+    """A question about the effects of a change that deletes what these words name, and applies manifests."""
+
+    deleted: tuple[str, ...]
+
+    def names(self, _: Collection[str]) -> frozenset[str]:
+        """Return the names of deleted objects."""
+        return frozenset(text.rpartition("/")[2] for text in self.deleted)
+
+    async def targets(self, _: Opa) -> None:
+        """Return nothing: the change is known when the manifests have the defaults of the CRDs."""
 
 
 async def _find_without_kind(
@@ -455,13 +469,17 @@ async def with_suggestions(opa: Opa, problems: Sequence[Entry], more: Mapping[st
     hints: dict[str, str] = {}
     names: dict[str, list[Key]] = {}  # by type
     for problem in problems:
-        is_missing = problem["reason"] in _NOT_FOUND and problem["about"] != problem["subject"]
-        if is_missing and problem["about"] not in hints and len(hints) < _SUGGESTED:
+        if names_missing_object(problem) and problem["about"] not in hints and len(hints) < _SUGGESTED:
             hints[problem["about"]] = await _find_suggestions(opa, parse_key(problem["about"]), more, names)
     return [
         one | {"message": one["message"] + hints.get(one["about"], "")} if one["reason"] in _NOT_FOUND else one
         for one in problems
     ]
+
+
+def names_missing_object(problem: Entry) -> bool:
+    """Return whether the message of a problem may end with similar names."""
+    return problem["reason"] in _NOT_FOUND and problem["about"] != problem["subject"]
 
 
 async def _find_suggestions(opa: Opa, key: Key, more: Mapping[str, Any], names: dict[str, list[Key]]) -> str:

@@ -15,6 +15,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import CLUSTER, Key, key_of, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.types import CONSTRAINT, CRD
+from bridge.offline.slicing import Reading
 from bridge.opa.client import Opa
 from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, target_keys, violations_by
 from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
@@ -145,6 +146,7 @@ async def plan_change(
     """
     opa = engine.opa
     written = {key_of(obj): obj for obj in applied}
+    await engine.add_read(Reading([*written, *deleted], objects=applied))
     held = await objects(opa, [*written, *deleted])
     namespaces = {key.name for key in deleted if key.type_id == _NAMESPACE}
     unknown = [key for key in (*written, *deleted) if key.type_id in _AUTHORS and key not in held]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from bridge.model.changes import Object
-from tests.builders import http_route
+from tests.builders import http_route, policy, target_ref
 from tests.e2e.conftest import Run
 from tests.integration.test_slices import folder_of
 
@@ -49,3 +49,39 @@ def test_policy_in_a_version_that_is_not_read_is_reported_with_each_route(bridge
     assert found.returncode == 2
     assert "route-11" in found.stderr
     assert "route-7" in found.stdout
+
+
+def changed(folder: Path, route: str) -> Path:
+    """A file in which the policy of route-7 targets another route."""
+    return written(folder, [policy("ColorPolicy", "route-7", [target_ref("HTTPRoute", route)], a=2)])
+
+
+def test_analysis_of_a_change_finds_conflicts_at_a_route_that_its_policy_did_not_target(
+    bridge: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "change").mkdir()
+    file, change = written(tmp_path, folder_of(12)), changed(tmp_path / "change", "route-8")
+    found = json.loads(bridge("analyze", "-f", change, "--manifests", file, "-o", "json").stdout)
+    assert {one["target"].rpartition("/")[2] for one in found["effective"]} == {"route-7#[0]", "route-8#[0]"}
+
+
+def test_analysis_reads_standard_input_again_where_the_answer_needs_the_whole_folder(
+    bridge: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "change").mkdir()
+    file, change = written(tmp_path, folder_of(12)), changed(tmp_path / "change", "rout-8")
+    arguments = ("--manifests", file, "--source-namespace", "far")
+    found = bridge("analyze", "-f", "-", *arguments, text=change.read_text())
+    assert "namespace far has no objects" in found.stderr
+    (tmp_path / "far").mkdir()
+    written(tmp_path / "far", [http_route("elsewhere", "far"), http_route("first", "far")])
+    found = bridge("analyze", "-f", "-", "--manifests", tmp_path / "far", *arguments, text=change.read_text())
+    assert "did you mean HTTPRoute/shop/route-8," in found.stdout
+    assert found.returncode == 1
+
+
+def test_analysis_of_the_deletion_of_a_policy_by_its_name(bridge: Run, tmp_path: Path) -> None:
+    file = written(tmp_path, folder_of(12))
+    found = json.loads(bridge("analyze", "--delete", "route-7", "--manifests", file, "-o", "json").stdout)
+    assert found["objects"]["deleted"] == ["test.example.com/ColorPolicy/shop/route-7"]
+    assert [one["target"].rpartition("/")[2] for one in found["effective"]] == ["route-7#[0]"]

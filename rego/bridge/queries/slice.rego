@@ -1,5 +1,6 @@
 package bridge.queries
 
+import data.bridge.constraints
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -10,22 +11,25 @@ import data.bridge.policy as policies
 # A question about some routes reads few of the other routes, and few of the policies that target only routes. A slice is
 # everything without the ones that it does not read. A route reads its parents and backends, whose answers have the paths
 # through their other routes; routes of one mesh Service exclude each other; and a policy that targets several objects may
-# conflict at each of them. Gateways and ListenerSets accept each route on its own.
+# conflict at each of them. Gateways and ListenerSets accept each route on its own: their other routes are read only for
+# answers about a policy there, which acts at all of them, and for the problems of one of its routes or of its own.
 
 # The types of the routes that a slice can be without; none while modules of admins declare links or levels.
 slice_types := set() if {
 	index.link_shapes == null
 } else := index.link_shapes.types - kinds.names
 
-# The slice for questions about the routes `targets`, where OPA has every object that cannot be withheld, and `objects`
-# are some of those that it does not have: `{read, names}`. `read` are the keys of the objects that the answer reads.
-# `names` are the objects, `[namespace, name]`, that decide which others it reads: those that name one of them. Null: the
-# answer may read any object. `withheld` has the apiVersion and kind of each type of withheld objects.
+# The slice for questions about what is in effect at the routes, and below the targets of the policies, `targets`, and
+# about the problems of the objects `subjects`. OPA has every object that cannot be withheld, and `objects` are some of
+# those that it does not have, in any state: `{read, names}`. `read` are the keys of the objects that the answer reads.
+# `names` are the keys that decide which others it reads: those that name one of them. With `from`, keys of former `names`,
+# only what is read because of these. Null: the answer may read any object. `withheld` has the apiVersion and kind of each
+# type of withheld objects.
 slice := null if {
 	_reads_everything
 } else := {
 	"read": sort({key | some key in _reached; not _is_never_withheld(key)}),
-	"names": sort({[parts.namespace, parts.name] | some key in _reached; _is_followed(key); parts := keys.parse(key)}),
+	"names": sort({key | some key in _reached; _is_followed(key)}),
 }
 
 _reads_everything if slice_types == set()
@@ -36,7 +40,28 @@ _reads_everything if slice_types & object.keys(kinds.sets.binding) != set()
 
 _reads_everything if {
 	some target in input.targets
-	not keys.type_of(target) in slice_types
+	not _is_route(target)
+	not _names_all_targets(target)
+}
+
+_reads_everything if {
+	some subject in input.subjects
+	not _is_route(subject)
+	not _names_all_targets(subject)
+	not _is_above_routes(subject)
+	not _is_backend(subject)
+}
+
+# Guardrails may judge any object by what is in effect there.
+_reads_everything if {
+	input.subjects
+	count(lookup.keys_of(constraints.type)) > 0
+}
+
+# Routes are below default Gateways without naming them.
+_reads_everything if {
+	some node in _followed_above
+	node in index.default_gateways
 }
 
 # A policy that selects its targets by labels may conflict at any of these.
@@ -68,9 +93,47 @@ _is_never_withheld(key) if {
 	not _objects[key]
 }
 
+_is_route(key) if keys.type_of(key) in slice_types
+
+_is_backend(key) if {
+	not kinds.of_policy(key)
+	levels.of(key) == "Backend"
+}
+
+_is_above_routes(key) if levels.of(key) in {"GatewayClass", "Gateway", "ListenerSet"}
+
+# A policy has all of its targets by names, and each is a route, above routes or a backend.
+_names_all_targets(key) if {
+	versions := _versions_of(key)
+	count(versions) > 0
+	kinds.of_policy(key)
+	every policy in versions {
+		not _has_more(keys.type_of(key), policy.apiVersion)
+		refs := index.target_refs(policy)
+		count(refs) > 0
+		every ref in refs {
+			levels.of(ref.object) in {"Route", "Backend", "GatewayClass", "Gateway", "ListenerSet"}
+		}
+	}
+}
+
+# An object in each state that is known of it.
+_versions_of(key) := {obj | some obj in _objects[key]} | {obj | obj := lookup.get(key)}
+
 _reached := _roots | graph.reachable(_neighbors, _roots)
 
-_roots := {keys.object_of(target) | some target in input.targets} | {object_key |
+_asked := {keys.object_of(key) | some field in ["targets", "subjects"]; some key in input[field]}
+
+_named_by_asked := {ref.object |
+	some key in _asked
+	not _is_route(key)
+	some policy in _versions_of(key)
+	some ref in index.target_refs(policy)
+}
+
+_roots := {key | some key in input.from} if {
+	input.from
+} else := {key | some key in (_asked | _named_by_asked); _is_followed(key)} | {object_key |
 	some targets in _shared_targets
 	some target in targets
 	not _is_followed(target)
@@ -78,7 +141,29 @@ _roots := {keys.object_of(target) | some target in input.targets} | {object_key 
 	_is_followed(object_key)
 }
 
-_is_followed(object_key) if levels.of(object_key) in {"Route", "Backend"}
+# Gateways, GatewayClasses and ListenerSets all of whose routes the answer reads: those of policies, and those of problems.
+_followed_above := _gateways_below | {listener_set |
+	some gateway in _gateways_below
+	some listener_set in index.declared_children(gateway)
+	levels.of(listener_set) == "ListenerSet"
+}
+
+_gateways_below := _named_above | {gateway |
+	some class in _named_above
+	levels.of(class) == "GatewayClass"
+	some gateway in index.declared_children(class)
+}
+
+_named_above := {key | some key in (_asked | _named_by_asked); _is_above_routes(key)} | {end |
+	some key in input.subjects
+	_is_route(key)
+	some route in _versions_of(key)
+	some end in index.ends_of_route(route)
+	_is_above_routes(end)
+}
+
+_is_followed(key) if levels.of(key) in {"Route", "Backend"}
+_is_followed(key) if key in _followed_above
 
 _neighbors[key] contains end if {
 	some key, ends in _ends
@@ -99,20 +184,26 @@ _neighbors[target] contains other if {
 }
 
 # What an object names and does not have in common with objects that do not matter.
-_ends[key] := {end | some end in _named_by(key, obj); _is_followed(end)} if some key, obj in _objects
+_ends[key] contains end if {
+	some key, versions in _objects
+	some obj in versions
+	some end in _named_by(key, obj)
+	_is_followed(end)
+}
 
 _named_by(key, obj) := index.ends_of_route(obj) if {
-	keys.type_of(key) in slice_types
+	_is_route(key)
 } else := {ref.object | some ref in index.target_refs(obj)}
 
-_objects[key] := obj if {
+_objects[key] contains obj if {
 	some obj in input.objects
 	key := keys.of(obj)
 }
 
-_objects[key] := lookup.get(key) if {
+_objects[key] contains obj if {
 	some type in slice_types
 	some key in lookup.keys_of(type)
+	obj := lookup.get(key)
 }
 
 # The targets of each policy that has several.

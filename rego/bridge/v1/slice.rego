@@ -19,13 +19,14 @@ withheld := {
 
 # METADATA
 # description: |
-#   The objects that answers about the routes `targets` read, where OPA has all objects but those of `withheld`. `objects`
-#   are some of these, and `withheld` has `{apiVersion, kind}` of all. The result is `{read, names}`: `read` are keys;
-#   each of them that names one of `names`, `[namespace, name]`, must be among `objects`. Null: the answers may read any
-#   object.
+#   The objects that answers read about what is in effect at the routes, and below the targets of the policies, `targets`,
+#   and about the problems of the objects `subjects`, where OPA has all objects but those of `withheld`. `objects` are some
+#   of these, or other states of objects, and `withheld` has `{apiVersion, kind}` of all. The result is `{read, names}`, both
+#   keys: each of the withheld objects that names one of `names` must be among `objects`, in this query or in one with these
+#   names as `from`. Null: the answers may read any object.
 # entrypoint: true
 slice := problem if {
-	problem := queries.problem([["targets", "keys"]])
+	problem := queries.problem([["targets", "optional keys"], ["subjects", "optional keys"], ["from", "optional keys"]])
 } else := queries.error("InvalidInput", "objects and withheld must be lists of objects") if {
 	some field in ["objects", "withheld"]
 	not queries.is_list(field)

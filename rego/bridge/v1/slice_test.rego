@@ -23,7 +23,7 @@ _slice(objects, withheld) := found if {
 test_slice_has_the_routes_of_shared_backends if {
 	found := _slice([], [_route_to("shared", "cart"), _route_to("other", "catalog")])
 	found.read == [testing.cart_route, _key_of_route("shared")]
-	found.names == [["shop", "cart"], ["shop", "shared"]]
+	found.names == ["core/Service/shop/cart", testing.cart_route, _key_of_route("shared")]
 }
 
 test_slice_has_routes_with_a_backend_as_frontend if {
