@@ -99,18 +99,22 @@ tallies(policy_key) := [object.union(
 		"targets": group[1],
 		"outcome": group[2],
 		"by": group[3],
-		"count": count(members),
-		"examples": array.slice(members, 0, 3),
+		"count": end - start,
+		"examples": [scope | some [_, scope] in array.slice(own, start, min([start + 3, end]))],
 	},
 	{"incomplete": group[4] | group[4] != []},
 ) |
-	own := [[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
+	own := sort([[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
 		some node in scopes.reachable_scopes(policy_key)
 		some [_, _, entry] in _rows_at(keys.type_of(policy_key), node)
 		entry.policy == policy_key
-	]
-	some group in sort({group | some [group, _] in own})
-	members := sort([scope | some [of, scope] in own; of == group])
+	])
+
+	# The groups are next to each other.
+	starts := array.concat([0 | count(own) > 0], [index | some index, [group, _] in own; own[index - 1][0] != group])
+	some number, start in starts
+	end := array.concat(starts, [count(own)])[number + 1]
+	group := own[start][0]
 ]
 
 # The ancestors of a policy's status entries for a path: the nodes at the kind's ancestorLevel or, if there are none (or
