@@ -87,7 +87,7 @@ class BridgeProcess:
 
     def pids(self) -> dict[str, int]:
         """Return the process ids of the bridge and of its OPA, if they run and the system has /proc."""
-        bridge = _running_below(self._process.pid, Path(sys.executable).name, b"run")
+        bridge = running_below(self._process.pid, Path(sys.executable).name, b"run")
         found = {"bridge": bridge, "opa": opa_below(self._process.pid)}
         return {name: pid for name, pid in found.items() if pid is not None}
 
@@ -151,10 +151,10 @@ def slowdown_of(pid: int) -> float:
 
 def opa_below(pid: int | None) -> int | None:
     """Return the process id of an OPA that serves below a process; None if there is none, or no /proc."""
-    return _running_below(pid, "opa", b"--server") if pid else None
+    return running_below(pid, "opa", b"--server") if pid else None
 
 
-def _running_below(pid: int, name: str, argument: bytes) -> int | None:
+def running_below(pid: int, name: str, argument: bytes) -> int | None:
     """Return the first process below another one that runs an executable of this name with an argument."""
     for descendant in _descendants(pid):
         try:

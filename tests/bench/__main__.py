@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.bench import admission, cluster, expressions, fleet, guardrails, proxies, shapes, starts, wide
+from tests.bench import admission, cluster, expressions, fleet, guardrails, kube_mgmt, proxies, shapes, starts, wide
 from tests.bench.table import Figures, printed
 from tests.figures import progress
 from tests.processes import HERE, ROOT, Program
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "expressions": expressions.measure,
     "shapes": shapes.measure,
     "cluster": cluster.measure,
+    "kube-mgmt": kube_mgmt.measure,
     "wide": wide.measure,
     "admission": admission.measure,
     "guardrails": guardrails.measure,

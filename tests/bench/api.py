@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -10,12 +11,13 @@ from typing import Any
 import aiohttp
 
 from bridge.model.changes import Object
-from tests.bench.load import GATEWAY_API, Load, custom_resources, policy_kind
+from tests.bench.load import GATEWAY_API, Load, custom_resources, namespace_of, policy_kind
 from tests.cluster import collection, path_of
 from tests.controlplane.plane import ControlPlane
 from tests.figures import progress
 
 CONNECTIONS = 16
+BURST = 2_000  # changes
 POLICIES = "/apis/example.com/v1/colorpolicies"
 ROUTES = f"/apis/{GATEWAY_API}/v1/httproutes"
 PAGE = 500  # of a list, as the bridge reads it
@@ -62,6 +64,25 @@ async def patch(session: aiohttp.ClientSession, obj: Object, change: Object) -> 
     if response.status != 200:
         raise RuntimeError(f"{path_of(obj)}: {answer}")
     return answer
+
+
+async def burst(session: aiohttp.ClientSession, load: Load, metadata: Object) -> list[int]:
+    """Merge metadata into many routes, as fast as the API server accepts it; return their numbers as it answered."""
+    waiting = iter(random.Random(5).sample(range(load.routes), min(BURST, load.routes)))
+    changed = []
+
+    async def work() -> None:
+        for route in waiting:
+            obj = {
+                "apiVersion": f"{GATEWAY_API}/v1",
+                "kind": "HTTPRoute",
+                "metadata": {"name": f"route-{route}", "namespace": namespace_of(route)},
+            }
+            await patch(session, obj, {"metadata": metadata})
+            changed.append(route)
+
+    await asyncio.gather(*(work() for _ in range(CONNECTIONS)))
+    return changed
 
 
 async def until_observed(session: aiohttp.ClientSession, obj: Object, patience: float) -> float:

@@ -14,6 +14,7 @@ from bridge.sources.pruning import prune
 from tests.bench.api import (
     POLICIES,
     ROUTES,
+    burst,
     create_load,
     list_raw,
     patch,
@@ -30,8 +31,6 @@ from tests.processes import BridgeProcess, Program, memory, opa_below
 
 CHANGES = 30
 PENDING = 20  # changes while first statuses and marks are pending
-BURST = 2_000
-AT_ONCE = 16  # changes of a burst under way at once
 PATIENCE = 120.0  # seconds for one change
 QUIET = 4.0  # seconds with few writes, after which a burst is over
 _ACCENT = "/colors/accent"
@@ -69,7 +68,7 @@ async def _settled(api: aiohttp.ClientSession, bridge: BridgeProcess, load: Load
         found = await _changes(api, opa, bridge, load)
         progress("burst")
         before = await _writes(opa, bridge.opa_url)
-        await _burst(api, load)
+        await burst(api, load, {"annotations": {"bench": "burst"}})
         await _quiet(opa, bridge.opa_url)
         found["burst_writes"] = await _writes(opa, bridge.opa_url) - before
     progress("OPA is killed")
@@ -148,19 +147,6 @@ async def _winning(opa: aiohttp.ClientSession, url: str, load: Load) -> list[int
         if entry["paths"][0]["origins"].get(_ACCENT) == own:
             winning.append(route)
     return winning
-
-
-async def _burst(api: aiohttp.ClientSession, load: Load) -> None:
-    """Change an annotation of many routes, as fast as the API server accepts it."""
-    waiting = iter(random.Random(5).sample(range(load.routes), min(BURST, load.routes)))
-
-    async def work() -> None:
-        for route in waiting:
-            metadata = {"name": f"route-{route}", "namespace": namespace_of(route)}
-            obj = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": metadata}
-            await patch(api, obj, {"metadata": {"annotations": {"bench": "burst"}}})
-
-    await asyncio.gather(*(work() for _ in range(AT_ONCE)))
 
 
 async def _quiet(opa: aiohttp.ClientSession, url: str) -> None:
