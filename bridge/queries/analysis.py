@@ -176,20 +176,13 @@ def _once_for_each_kind(problems: Iterable[Entry]) -> list[Entry]:
 
 
 async def _query_problems_by_counts(opa: Opa, keys: Sequence[str]) -> list[Entry]:
-    """Return the problems of objects; those of policies from outcomes that are counted once for all of them.
-
-    If a query fails at a target, each policy's outcomes are computed alone: counts that lack a target would be wrong.
-    """
+    """Return the problems of objects; those of policies from outcomes that are counted once for all of them."""
     policies = {*await opa.query("policies", {})} & {*keys}
-    ledger, _ = await count_outcomes(opa, sorted(policies), with_marks=False)
-    if failed := [name for name in opa.failures.errors if name[0] in {"scopes", "outcomes"}]:
-        for query, name in failed:
-            opa.failures.drop(query, [name])
-        return await in_batches(opa, "problems", "objects", keys)
+    counted = await count_outcomes(opa, sorted(policies), with_marks=False)
 
     async def ask(batch: Sequence[str]) -> list[tuple[Sequence[str], list[Entry]]]:
-        tallies = {key: ledger.tallies(key) for key in batch if key in policies}
-        return await in_parts(opa, "problems", "objects", batch, {"tallies": tallies, **SKIP_MISSING})
+        tallies = counted.tallies_of([key for key in batch if key in policies])
+        return await in_parts(opa, "problems", "objects", batch, {**tallies, **SKIP_MISSING})
 
     return [problem for parts in await by_batches(keys, ask) for _, found in parts for problem in found]
 

@@ -36,7 +36,7 @@ class Statuses:
 async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, kind: str | None = None) -> Statuses:
     """Query every policy (of a kind), and every object that a policy affects or that has a mark.
 
-    What fails on single targets or objects is left out (see `in_batches`). The ledger of status writes counts the
+    What fails on single policies or objects is left out (see `in_batches`). The ledger of status writes counts the
     outcomes.
     """
     from bridge.model.keys import parse_key
@@ -44,15 +44,16 @@ async def statuses(opa: Opa, *, with_objects: bool, with_affected: bool = True, 
     from bridge.queries.asking import BATCH, in_batches, objects
 
     chosen = {"policyKind": kind} if kind else {}
-    ledger, counted = await count_outcomes(opa, await opa.query("policies", chosen), with_marks=with_affected)
+    every = await opa.query("policies", chosen)
+    counted = await count_outcomes(opa, every, with_marks=with_affected)
+    ledger = counted.ledger
     policies = []
     scopes = {}
-    for keys in batches(counted, BATCH):
-        tallies = {key: ledger.tallies(key) for key in keys}
-        for entry in await in_batches(opa, "status", "policies", keys, {"tallies": tallies}):
+    for keys in batches(every, BATCH):
+        for entry in await in_batches(opa, "status", "policies", keys, counted.tallies_of(keys)):
             policies.append(entry)
             ledger.report(entry["policyKind"], entry["policy"], entry.get("unreported", ()))
-        scopes.update({key: _count_affected(ledger.tallies(key)) for key in keys})
+            scopes[entry["policy"]] = _count_affected(ledger.tallies(entry["policy"]))
     affected: list[Entry] = []
     marked = sorted(ledger.objects().union(await opa.query("marked_objects", {}))) if with_affected else []
     for keys in batches(marked, BATCH):
@@ -87,21 +88,34 @@ def _count_affected(tallies: list[Entry]) -> dict[str, int]:
     return {"affected": every - lost, "all": every}
 
 
-async def count_outcomes(opa: Opa, policies: Sequence[str], *, with_marks: bool) -> tuple[Ledger, list[str]]:
-    """Return the outcomes of all policies at the effective targets of these, and those of these that it counts.
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The outcomes of policies, counted; not `complete` if a query failed at a target."""
 
-    OPA computes targets in batches: a query about a policy would need memory for all of its targets. Targets and
-    policies on which a query fails are left out.
+    ledger: Ledger
+    complete: bool
+
+    def tallies_of(self, policies: Sequence[str]) -> dict[str, Any]:
+        """Return the counts of these policies as input of queries about them.
+
+        Empty if counts may lack a target: then OPA counts for each policy alone, and fails on those that have it.
+        """
+        return {"tallies": {key: self.ledger.tallies(key) for key in policies}} if self.complete else {}
+
+
+async def count_outcomes(opa: Opa, policies: Sequence[str], *, with_marks: bool) -> Counted:
+    """Return the outcomes of all policies at the effective targets of these.
+
+    OPA computes targets in batches: a query about a policy would need memory for all of its targets. Failures at single
+    targets and policies are not among those of OPA.
     """
     from bridge.opa.batches import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
     from bridge.remediator.ledger import Ledger
 
-    counted: list[str] = []
     scopes: dict[str, set[str]] = {}
     for parts in await by_batches(policies, partial(in_parts, opa, "scopes", "policies", more={})):
-        for keys, found in parts:
-            counted += keys
+        for _, found in parts:
             for kind, targets in found.items():
                 scopes.setdefault(kind, set()).update(targets)
     ledger = Ledger()
@@ -112,7 +126,10 @@ async def count_outcomes(opa: Opa, policies: Sequence[str], *, with_marks: bool)
             for _, answer in answers:
                 for target, rows in answer.items():
                     ledger.replace(kind, target, rows)
-    return ledger, counted
+    failed = [name for name in opa.failures.errors if name[0] in {"scopes", "outcomes"}]
+    for query, name in failed:
+        opa.failures.drop(query, [name])
+    return Counted(ledger, not failed)
 
 
 def condition_groups(entry: Mapping[str, Any]) -> list[list[Mapping[str, Any]]]:

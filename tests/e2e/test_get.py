@@ -257,3 +257,4 @@ def test_strategy_that_fails_at_one_target_keeps_no_other_from_a_list(
     for error in errors:
         assert error.startswith(("error: acme.example/Rate at ", "error: acme.example/Rate/"))
         assert "core/ConfigMap/opa-policies/odd/odd.rego:5" in error
+    assert "NoScope" not in answer.stdout  # the policy whose only target fails

@@ -1,4 +1,4 @@
-"""Problems from outcomes that are counted once for all policies equal those from each policy's own outcomes."""
+"""Problems and statuses from outcomes that are counted once for all policies equal those from each policy's own."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ import pytest
 
 from bridge.model.changes import Object
 from bridge.queries.analysis import all_problems
+from bridge.queries.statuses import statuses
 from tests.properties.random_clusters import FEATURES, random_cluster
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_slices import filled
@@ -33,6 +34,9 @@ async def compare(opa_path: Path, objects: Sequence[Object]) -> int:
         alone = await opa.query("problems", {})
         counted = await all_problems(opa)
         assert texts_of(counted) == texts_of(alone)
+        by_counts = (await statuses(opa, with_objects=False)).policies
+        by_each = await opa.query("status", {"policies": await opa.query("policies", {})})
+        assert {one["policy"]: one for one in by_counts} == {one["policy"]: one for one in by_each}
         assert not opa.failures.errors
     return len(alone)
 

@@ -407,9 +407,9 @@ _target_entry(policy_kind, type) := [entry |
 acts_on(policy_kind, type) if is_acted_on(get(policy_kind), type)
 
 # The types of backends among a policy kind's targets that have no level: their objects are effective targets even if no
-# rule names them (semantics P2, P5).
+# rule names them (semantics P2, P5), or a policy has to name them (C1).
 backend_types(policy_kind) := {type |
-	get(policy_kind).effectiveTarget == "Backend"
+	get(policy_kind).effectiveTarget in {"Backend", "Target"}
 	some target in get(policy_kind).targets
 	type := concat("/", [target.group, target.kind])
 	not levels.by_type[type]

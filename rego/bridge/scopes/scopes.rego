@@ -39,9 +39,11 @@ _scopes_below(policy_kind, object_key) := {scope |
 } | _unnamed_backends(policy_kind, object_key)
 
 # The effective targets of an Inherited kind that acts at its declared targets (semantics C1, effectiveTarget Target):
-# the node, which a policy may have named before, and all nodes below it that a policy names.
+# the node, which a policy may have named before, and all nodes below it that a policy names. In a Namespace these may be of
+# types that nothing links.
 _declared_scopes(policy_kind, node) := {scope |
-	some key in hierarchy.objects_below(keys.parse(node).object)
+	object_key := keys.parse(node).object
+	some key in (hierarchy.objects_below(object_key) | _unnamed_backends(policy_kind, object_key))
 	kinds.acts_on(policy_kind, keys.parse(key).type)
 	some scope in _direct_scopes(policy_kind, key)
 	_is_declared_below(policy_kind, node, scope)
