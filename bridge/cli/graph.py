@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 from bridge.cli.captions import Badge, badge_of, full_name, names_of, title_of
 from bridge.cli.command import command, option
 from bridge.cli.options import DEPTH, kind_option, namespace_options, output_option, words
+from bridge.cli.output import print_error
 from bridge.cli.reading import asked_for, read
 from bridge.cli.source import SOURCE
 from bridge.queries.topology import Picture
@@ -64,6 +66,8 @@ def graph(**options: Any) -> int:
 
     picture, code = read(asked.source, ask)
     click.echo(draw(picture, asked.output), nl=False)
+    if asked.output == "dot" and sys.stdout.isatty():
+        print_error("For graphviz: `| dot -Tsvg`. `pbctl tree` draws here, -o svg for a browser.")
     return code
 
 

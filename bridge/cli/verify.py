@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bridge.cli.command import command, option
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DIFFERS, _NOTHING_COMPARED = 1, 2  # exit codes
 _NAMED = 3  # targets that a row lists
+_SIDES = "EXPECTED (FROM)", "PROXY", "WHY"  # titles of columns
 
 
 @command(
@@ -96,42 +97,53 @@ def _print(output: str, found: Comparison) -> None:
             if found.rows:
                 print("\n".join(markdown_table(verdict_table(found.rows, wide=False))))
         case _:
-            print_tables(filled([*verdict_tables(found, wide=output == "wide")]))
+            print_tables(filled(verdict_tables(found, wide=output == "wide")))
 
 
-def verdict_tables(found: Comparison, *, wide: bool) -> Sequence[Block]:
-    """Return the table of verdicts and a summary."""
-    return [verdict_table(found.rows, wide=wide), summary(found)]
+def verdict_tables(found: Comparison, *, wide: bool) -> Iterator[Block]:
+    """Yield a title and a table for the fields of each policy kind at the same targets and paths, and a summary."""
+    tables: dict[str, Table] = {}
+    for kind, targets, via, cells in _verdicts(found.rows, wide=wide):
+        title = " ".join(filter(None, (kind, "at" if kind else "", targets, f"via {via}" if via else "")))
+        tables.setdefault(title, Table(["STATE", "FIELD", *_SIDES], long=_SIDES[:2])).rows.append(cells)
+    for title, table in tables.items():
+        yield title
+        yield table.without_empty("WHY")
+    yield summary(found)
 
 
 def verdict_table(rows: Sequence[Entry], *, wide: bool) -> Table:
     """Return a row for each field; targets at which it has the same verdict share one."""
+    table = Table(["TARGET", "VIA", "STATE", "FIELD", *_SIDES], long=_SIDES[:2])
+    for kind, targets, via, (state, field, *sides) in _verdicts(rows, wide=wide):
+        table.rows.append([targets, via, state, f"{kind} {field}".strip(), *sides])
+    return table.without_empty("WHY")
+
+
+def _verdicts(rows: Sequence[Entry], *, wide: bool) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield a policy kind (empty for a rule), targets, a path, and the cells of a field with the same verdict there."""
     alike: dict[tuple[str, ...], dict[str, None]] = {}
     several = len({row["proxy"] for row in rows if row["proxy"]}) > 1
     for row in rows:
         key = parse_key(row["target"])
         cells = (
+            kind_text(row["policyKind"], wide=wide),
             path_text(row["path"], key, wide=wide),
             row["state"],
-            _field(row, wide=wide),
+            _field(row),
             _expected(row),
             _side(row, "actual") + (f" ({row['proxy']})" if several or wide else ""),
             row["message"],
         )
         alike.setdefault(cells, {})[short_key(key)] = None
-    table = Table(
-        ["TARGET", "VIA", "STATE", "FIELD", "EXPECTED (FROM)", "PROXY", "WHY"], long=("EXPECTED (FROM)", "PROXY")
-    )
-    for shown, targets in alike.items():
+    for (kind, via, *cells_there), targets in alike.items():
         named = first_of(list(targets), len(targets) if wide or len(targets) == _NAMED + 1 else _NAMED)
-        table.rows.append([named, *shown])
-    return table.without_empty("WHY")
+        yield kind, named, via, cells_there
 
 
-def _field(row: Entry, *, wide: bool = False) -> str:
-    """Return the kind of the policy, and its field in dots."""
-    field = field_name(row["field"]) if row["field"].startswith("/") else row["field"]
-    return f"{kind_text(row['policyKind'], wide=wide)} {field}".strip()
+def _field(row: Entry) -> str:
+    """Return a field of a policy in dots."""
+    return field_name(row["field"]) if row["field"].startswith("/") else str(row["field"])
 
 
 def _expected(row: Entry) -> str:
@@ -152,7 +164,8 @@ def _side(row: Entry, side: str) -> str:
 
 def _sentence(row: Entry) -> str:
     why = f": {row['message']}" if row["message"] else ""
-    return f"{_field(row)}: expected {_expected(row)}, the proxy has {_side(row, 'actual')}{why}"
+    what = f"{kind_text(row['policyKind'], wide=False)} {_field(row)}".strip()
+    return f"{what}: expected {_expected(row)}, the proxy has {_side(row, 'actual')}{why}"
 
 
 def summary(found: Comparison) -> str:

@@ -86,6 +86,22 @@ def test_a_terminal_of_80_columns_breaks_no_word_path_or_place(
     assert _words(said) - hint - _words(whole.stdout + whole.stderr) == set()
 
 
+def test_list_of_policies_always_has_their_targets(environment: dict[str, str], folder: Path, folder_opa: str) -> None:
+    for columns in (NARROW, 80, 120):
+        said = run_warm_at_a_terminal(["get", "policies", "--opa", folder_opa], environment, columns, folder)
+        assert "HTTPRoute/cart#checkout" in said.replace("\n", " "), columns
+
+
+def test_graph_for_graphviz_has_a_hint_at_a_terminal_alone(
+    bridge: Run, environment: dict[str, str], folder: Path, folder_opa: str
+) -> None:
+    drawn = ["graph", "gtw/infra/internal", "--opa", folder_opa]
+    hint = "`pbctl tree` draws here, -o svg for a browser."
+    assert hint in run_warm_at_a_terminal(drawn, environment, 80, folder)
+    assert hint not in run_warm_at_a_terminal([*drawn, "-o", "mermaid"], environment, 80, folder)
+    assert bridge(*drawn).stderr == ""
+
+
 def _words(text: str) -> set[str]:
     """Return what is between blanks and the marks of YAML, or of a value on one line."""
     return {word.rstrip(":") for word in re.split(r"[\s`,=]+", text)}

@@ -102,7 +102,7 @@ async def test_a_label_that_means_nothing_is_reported_once(opa_path: Path) -> No
     source = ScriptedSource([labelled("hue.example.com", "Odd")])
     with structlog.testing.capture_logs() as logs:
         async with replicating(source, opa_path) as (opa, _):
-            reported = [f"label {LABEL}: Odd is none of Direct, Inherited, true"]
+            reported = [f"label {LABEL}: Odd is not one of Direct, Inherited, true"]
             await eventually(lambda: _reasons(logs), equal_to(reported))
             source.put(labelled("blue.example.com", "Direct"))  # a kind that may be meant: `near` changes
             source.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})

@@ -194,7 +194,7 @@ _hint(type) := sprintf(": did you mean %s?", [near]) if {
 _why_undescribed(type) := "no version of it is served" if {
 	crds[type].label != ""
 	crds[type].version == ""
-} else := sprintf("label %s: %s is none of Direct, Inherited, true", [_policy_label, crds[type].label]) if {
+} else := sprintf("label %s: %s is not one of Direct, Inherited, true", [_policy_label, crds[type].label]) if {
 	crds[type].label != ""
 	not labelled_class(type)
 } else := message if {

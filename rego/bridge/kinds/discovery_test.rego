@@ -171,7 +171,7 @@ test_of_several_served_versions_the_one_that_the_api_server_prefers_is_read if {
 
 # K1
 test_a_label_that_is_none_of_those_that_there_are_is_reported_not_guessed if {
-	message := "label gateway.networking.k8s.io/policy: yes is none of Direct, Inherited, true"
+	message := "label gateway.networking.k8s.io/policy: yes is not one of Direct, Inherited, true"
 	not _found([_crd("yes", _plain)])
 	_undiscovered([_crd("yes", _plain)]) == {_crd_key: message}
 	_undiscovered([_crd("yes", _plain), _rate_kind("rates", 1, {})]) == {}

@@ -31,7 +31,7 @@ _problem_of_kind(listener, group, kind, type) := message if {
 } else := sprintf("a listener with the protocol %s takes no %ss", [listener.protocol, split(type, "/")[1]]) if {
 	levels.by_type[type].object == "Route"
 	not hierarchy.fits_protocol(listener, type)
-} else := sprintf("%s is not a kind of routes", [split(type, "/")[1]]) if {
+} else := sprintf("%s is not a kind of route", [split(type, "/")[1]]) if {
 	level := levels.by_type[type]
 	level.object != "Route"
 }

@@ -30,7 +30,7 @@ test_a_kind_that_a_protocol_excludes_or_that_is_no_route_is_a_problem if {
 	messages := {message | some [_, _, _, message] in _route_kinds([{"kind": "GRPCRoute"}, {"kind": "TCPRoute"}, {"group": "", "kind": "Service"}])}
 	messages == {
 		"Gateway/infra/pier#quay: allowedRoutes.kinds[1]: a listener with the protocol HTTP takes no TCPRoutes",
-		"Gateway/infra/pier#quay: allowedRoutes.kinds[2]: Service is not a kind of routes",
+		"Gateway/infra/pier#quay: allowedRoutes.kinds[2]: Service is not a kind of route",
 	}
 }
 

@@ -300,7 +300,7 @@ test_a_crd_with_a_label_that_is_no_class_is_reported if {
 			"spec": {"group": "acme.io", "names": {"kind": "Odd"}, "versions": [{"name": "v1", "served": true}]},
 		},
 	)
-	message := "label gateway.networking.k8s.io/policy: Odd is none of Direct, Inherited, true"
+	message := "label gateway.networking.k8s.io/policy: Odd is not one of Direct, Inherited, true"
 	found := v1.undescribed with input as testing.changed([crd])
 	found == {"acme.io/Odd": {"crd": "apiextensions.k8s.io/CustomResourceDefinition/-/odds.acme.io", "message": message}}
 }
