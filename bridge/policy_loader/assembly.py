@@ -17,7 +17,7 @@ import structlog
 
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
-from bridge.opa.shipped import Shipped, shipped_guardrails
+from bridge.opa.shipped import SETTINGS, Shipped, shipped_guardrails
 from bridge.policy_loader.submissions import (
     GUARDRAILS,
     HIERARCHY,
@@ -181,14 +181,18 @@ def _write_failing(ref: tuple[tuple[str, Any], ...], kind: str, arity: int) -> s
 _ELSEWHERE = re.compile(r"\bdata\b(?!\.bridge\.(?:lib|lookup|hierarchy|extensions\.hierarchy)\b)")
 
 
-def assemble(shipped: Shipped, submissions: Sequence[Submission], generated: Mapping[str, str]) -> Bundle:
+def assemble(
+    shipped: Shipped, submissions: Sequence[Submission], generated: Mapping[str, str], *, replicated: bool = False
+) -> Bundle:
     """Return the bundle, whose roots are exactly its packages and documents.
 
-    `generated` are the bridge's further modules.
+    `generated` are the bridge's further modules. With `replicated` a bridge writes objects to the OPA that gets it.
     """
     places = Places(submissions)
     modules = {**shipped.modules, **generated, **places.modules}
     data = document(shipped, submissions)
+    if replicated and SETTINGS in data:
+        data[SETTINGS]["replicated"] = True
     owned: set[DataPath] = {tuple(root.split("/")) for root in shipped.roots}
     owned.update(package for text in generated.values() if (package := package_of(text)))
     for submission in submissions:
@@ -287,7 +291,11 @@ def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> st
         if _NAME.fullmatch(plural) and plural not in _RESERVED:
             chosen.setdefault(plural, type_id)
     rules = [_write_rule(plural, *type_id.split("/")) for plural, type_id in sorted(chosen.items())]
-    return "\n\n".join(["package kubernetes", *rules]) + "\n"
+    return "\n\n".join(["package kubernetes", *_INCOMPLETE, *rules]) + "\n"
+
+
+# OPA has no other way to fail than a contradiction.
+_INCOMPLETE = ("policy_bridge_lacks_objects(_) := 1", "policy_bridge_lacks_objects(x) := 2 if x")
 
 
 # A reference to the view, but not to a package of an author below it: `data.kubernetes.admission`.
@@ -313,9 +321,12 @@ def lines_that_read_view(submission: Submission, view: str) -> dict[str, int]:
 def _write_rule(plural: str, group: str, kind: str) -> str:
     # A whole document: a lookup of one object costs as little as by its path, and iteration costs no more.
     objects = f"data.objects[{json.dumps(group)}][{json.dumps(kind)}]"
+    # Before OPA has every object, it fails: a rule that denies because of an object must not allow without it.
     # Without objects it is empty, as in kube-mgmt: rules over an undefined document would be switched off.
     return (
-        f'{plural} := {objects}["-"] if {{\n\t{objects}["-"]\n}} else := {objects} if {{\n\t{objects}\n}} else := {{}}'
+        f"{plural} := policy_bridge_lacks_objects(true) if {{\n\tdata.bridge_settings.replicated\n"
+        f'\tnot data.bridge_state.complete\n}} else := {objects}["-"] if {{\n\t{objects}["-"]\n}} '
+        f"else := {objects} if {{\n\t{objects}\n}} else := {{}}"
     )
 
 

@@ -162,9 +162,9 @@ class Judge:
             if isinstance(head, RuleHead) and (package := package_of(places.modules[head.path]))
         ]
 
-    def bundle(self, submissions: Sequence[Submission]) -> Bundle:
-        """Return the bundle of a set."""
-        return assemble(self._shipped, submissions, self._generate_modules(submissions))
+    def bundle(self, submissions: Sequence[Submission], *, replicated: bool = False) -> Bundle:
+        """Return the bundle of a set; with `replicated` for an OPA to which a bridge writes objects."""
+        return assemble(self._shipped, submissions, self._generate_modules(submissions), replicated=replicated)
 
     async def find_faults(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
         """Return all faults of a set. Raises OpaError if OPA does not respond, CheckError if `opa` is broken."""

@@ -475,7 +475,7 @@ class Loader:
             except TimeoutError:
                 with contextlib.suppress(OpaError):
                     if not self.revision and await self._opa.bundle_revision() is None:
-                        await self._activation.serve(self._judge.bundle(()))
+                        await self._activation.serve(self._judge.bundle((), replicated=True))
                 patience = 1.0
 
     async def _make_sets(self) -> None:
@@ -829,7 +829,7 @@ class Loader:
         if self._query_errors:
             # Nothing is served before OPA has reported the documents that it would erase.
             raise self._query_errors[0]
-        bundle = self._judge.bundle(self._served)
+        bundle = self._judge.bundle(self._served, replicated=True)
         kept = {self._confirmed, self._activation.handed, self.revision}
         self._contents = {revision: content for revision, content in self._contents.items() if revision in kept}
         self._contents[bundle.revision] = {submission.author: submission for submission in self._served}

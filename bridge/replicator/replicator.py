@@ -68,6 +68,7 @@ async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> 
     await AsyncRetrying(retry=retry, wait=wait, before_sleep=report, sleep=asyncio.sleep)(query)
 
 
+_INCOMPLETE = "the initial sync of OPA is incomplete"
 BATCH = 100  # objects of a write, so a change waits for few others
 BATCH_BYTES = 512 << 10  # of these objects together: OPA parses about 100 MB a second
 PIECE = 3_000  # objects that a sync writes at once, while more are read; memory has few more of them
@@ -158,10 +159,15 @@ class Replicator:
         return self._machine.state
 
     @property
+    def lacking(self) -> str:
+        """Return why OPA has not had every object since it was empty; empty if it has."""
+        return "" if self._claim.complete else _INCOMPLETE
+
+    @property
     def unready(self) -> str:
         """Return why OPA may not have everything, including an unverified sign of a restart; empty if it has."""
         if self.state is not SyncState.SYNCED:
-            return "the initial sync of OPA is incomplete"
+            return _INCOMPLETE
         return "" if self._checked == self._signs else "OPA may have been restarted, check in progress"
 
     def doubt(self) -> None:
@@ -215,6 +221,7 @@ class Replicator:
         while True:
             emptied = isinstance(lost, Lost) and lost.empty
             if emptied:
+                self._claim.complete = False
                 self._start_over()  # immediately: the source delivers while OPA starts
             await wait_for_active_modules(self._opa, self._rules)
             self._linked_by = self._rules() or ""

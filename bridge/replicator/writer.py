@@ -299,6 +299,7 @@ class _Marker(NamedTuple):
     content: str  # the origin of the documents
     rules: str  # the other inputs of their links
     at: str  # empty: there is none
+    complete: bool
 
 
 class FoundMarker(NamedTuple):
@@ -338,6 +339,7 @@ class Claim:
         self._number = 0
         self._at = ""  # the current place of the marker
         self._beginning = False
+        self.complete = False  # whether OPA has had every object since it was empty
 
     async def take(self, rules: str = "") -> FoundMarker:
         """Wait until no other bridge writes to this OPA. The next write begins a new epoch.
@@ -359,6 +361,7 @@ class Claim:
             await asyncio.sleep(LOOK)
         self._epoch, self._number, self._at, self._beginning = uuid.uuid4().hex, 0, marker.at, True
         usable = bool(marker.at and self._content and marker.content == self._content)
+        self.complete = usable and marker.complete
         return FoundMarker(usable, marker.rules == rules and not doubtful)
 
     async def write(self, operations: Sequence[Operation], *, filled: bool) -> None:
@@ -367,22 +370,25 @@ class Claim:
         Raises ContentRefused if OPA does not accept these operations.
         """
         following = f"{self._epoch}.{self._number + 1}"
+        complete = self.complete or filled
         steps: list[Operation] = []
         if self._at:
             steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
         if self._beginning:
             whose = {"epoch": self._epoch, "owner": self._owner, "content": self._content}
             rules = DOUBTFUL if self.rules_doubtful else self._rules
-            marker = {**whose, "rules": rules, "filled": filled, "at": {following: True}}
+            marker = {**whose, "rules": rules, "filled": filled, "complete": complete, "at": {following: True}}
             steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
         else:
             steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
             steps.append({"op": "replace", "path": pointer(MARKER, "filled"), "value": filled})
+            if complete != self.complete:
+                steps.append({"op": "replace", "path": pointer(MARKER, "complete"), "value": complete})
             if self.rules_doubtful:
                 steps.append({"op": "replace", "path": pointer(MARKER, "rules"), "value": DOUBTFUL})
         await self._deliver([*steps, *operations], following)
         self._number += 1
-        self._at, self._beginning = following, False
+        self._at, self._beginning, self.complete = following, False, complete
 
     async def ask(self, question: Callable[[], Awaitable[Answer]]) -> Answer:
         """Return the result of a query. Except during `take`, an OPA that was unavailable is checked first."""
@@ -491,8 +497,8 @@ def _is_passing(error: OpaError) -> bool:
 def _read(found: Any) -> _Marker:
     """Parse the marker of a document; an invalid one counts as none."""
     if not isinstance(found, dict):
-        return _Marker("", "", "", "")
+        return _Marker("", "", "", "", complete=False)
     at = found.get("at")
     place = next(iter(at)) if isinstance(at, dict) and len(at) == 1 else ""
     owner, content, rules = (str(found.get(name, "")) for name in ("owner", "content", "rules"))
-    return _Marker(owner, content, rules, place)
+    return _Marker(owner, content, rules, place, complete=found.get("complete") is True)

@@ -176,9 +176,11 @@ class WebSite:
         self._changes = Changes(engines.engine)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
-        self._violations = Violations(lambda: self._backing.audited if self._backing else None)
+        self._violations = Violations(lambda: self._backing.audited if self._backing else None, self._opa)
         self._problems = Problems(engines.engine, self._doubts, self._drawing.journal.name)
-        self._topology = Topology(self._drawing, self._violations, streams, self._checks, self._unreadable, _page())
+        self._topology = Topology(
+            self._drawing, self._violations, streams, self._checks, self._unreadable, self._is_complete, _page()
+        )
         self._following = Following()
         self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
 
@@ -222,8 +224,17 @@ class WebSite:
 
     def _opa(self) -> Opa:
         if self._backing is None:
-            raise Refused(503, "NotReady", "the bridge is starting: OPA is not available yet", {"Retry-After": "1"})
+            raise _not_ready("the bridge is starting: OPA is not available yet")
+        if why := self._backing.replicator.lacking:
+            raise _not_ready(why)
         return self._backing.readers
+
+    def _is_complete(self) -> bool:
+        return self._backing is not None and not self._backing.replicator.lacking
+
+
+def _not_ready(why: str) -> Refused:
+    return Refused(503, "NotReady", why, {"Retry-After": "1"})
 
 
 _ROOT = Path(__file__).resolve().parent / "static"

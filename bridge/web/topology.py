@@ -26,7 +26,8 @@ _HEARTBEAT = Event("heartbeat", {})  # by its absence a page notices that its co
 class Topology:
     """Responds with the picture of a drawing. `checks` return why the bridge is not ready, `unreadable` what it lacks.
 
-    `page` is a digest of the page's files. The stream has the revision of `violations` when it differs.
+    `complete` returns whether OPA has had every object. `page` is a digest of the page's files. The stream has the
+    revision of `violations` when it differs.
     """
 
     drawing: Drawing
@@ -34,6 +35,7 @@ class Topology:
     streams: Streams
     checks: Callable[[], Mapping[str, str]]
     unreadable: Callable[[], Mapping[str, str]]
+    complete: Callable[[], bool]
     page: str
 
     async def get(self, request: web.Request) -> web.Response:
@@ -47,7 +49,7 @@ class Topology:
             picture = drawing.picture
             return answer({
                 "revision": drawing.journal.name(),
-                "whole": drawing.whole.is_set(),
+                "whole": self._is_whole(),
                 "total": picture.total,
                 "nodes": {key: picture.node_of(key) for key in picture.top(limit)},
                 "policies": drawing.policies,
@@ -95,13 +97,16 @@ class Topology:
             async with asyncio.timeout(_RELOAD_PAUSE):
                 await (asyncio.sleep(_RELOAD_PAUSE) if whole.is_set() else whole.wait())
 
+    def _is_whole(self) -> bool:
+        return self.drawing.whole.is_set() and self.complete()
+
     def _state(self) -> dict[str, Any]:
         reasons = {name: why for name, why in self.checks().items() if why}
         return {
             "ready": not reasons,
             "reasons": reasons,
             "unreadable": self.unreadable(),
-            "whole": self.drawing.whole.is_set(),
+            "whole": self._is_whole(),
             "outcomes": self.drawing.has_outcomes,
             "page": self.page,
         }

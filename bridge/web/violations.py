@@ -6,6 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
+from bridge.http.request_guard import Refused
 from bridge.opa.judging import Row
 from bridge.remediator.audit import Audited, counts
 from bridge.web.responses import answer
@@ -16,19 +17,28 @@ _SEVERITIES = ("high", "medium", "low", "unknown")
 
 
 class Violations:
-    """Responds with the violations of an audit, None while OPA is not running."""
+    """Responds with the violations of an audit, None while OPA is not running.
 
-    def __init__(self, audited: Callable[[], Audited | None]) -> None:
+    `require` raises Refused while OPA lacks objects.
+    """
+
+    def __init__(self, audited: Callable[[], Audited | None], require: Callable[[], object]) -> None:
         self._audited = audited
+        self._require = require
 
     @property
     def revision(self) -> int:
-        """Return a number that grows when the violations may differ."""
+        """Return a number that grows when the violations may differ; -1 while OPA lacks objects."""
+        try:
+            self._require()
+        except Refused:
+            return -1
         audited = self._audited()
         return audited.revision if audited else 0
 
     async def get(self, _: web.Request) -> web.Response:
         """Return the number of violations of each Constraint, and the first of them."""
+        self._require()
         audited = self._audited()
         rows = list(audited.all_rows()) if audited else []
         return answer(await asyncio.to_thread(_document, rows))  # there may be 100,000

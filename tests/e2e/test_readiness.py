@@ -1,13 +1,15 @@
 """`/readyz` of a bridge whose OPA takes its time to start, or may have been restarted."""
 
 import asyncio
+import contextlib
 import subprocess
 from pathlib import Path
 
 from aiohttp import web
 
 from bridge.opa.bundle import BUNDLE_PATH, opa_config
-from bridge.opa.process import ManagedOpa
+from bridge.opa.process import ManagedOpa, free_port
+from bridge.web.queries import ALLOWED
 from tests.bundle_trust import shared_credentials, shared_trust
 from tests.e2e.conftest import SHOP
 from tests.e2e.serving import bridge_starts, fetch
@@ -32,6 +34,43 @@ def test_before_opa_has_started_the_bridge_is_alive_and_not_ready(
         assert status == 503
         assert "[-] replicator: OPA is not started yet" in text
         _until_ready(f"http://{address}")
+
+
+async def test_without_an_answer_of_the_api_server_every_path_says_that_the_bridge_is_not_ready(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path, unused_tcp_port: int
+) -> None:
+    async def stay_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(OSError):
+            while await reader.read(65536):
+                pass
+
+    silent = await asyncio.start_server(stay_silent, "127.0.0.1", 0)
+    server = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(f"""
+apiVersion: v1
+kind: Config
+clusters: [{{name: silent, cluster: {{server: "{server}"}}}}]
+users: [{{name: one, user: {{token: a-token}}}}]
+contexts: [{{name: silent, context: {{cluster: silent, user: one}}}}]
+current-context: silent
+""")
+    url, opa = f"http://127.0.0.1:{unused_tcp_port}", free_port()
+    options = ("--kubeconfig", kubeconfig, "--listen", url.removeprefix("http://"), "--opa-port", str(opa))
+    with bridge_starts(bridge_path, environment, tmp_path / "log", *options):
+        bundles = f"http://127.0.0.1:{opa}/health?bundles"
+        await asyncio.to_thread(eventually_blocking, lambda: fetch(bundles)[0], equal_to(200))
+        reads = ["/v1/effective?target=gateway/shop/web", "/api/uncovered?without=TLSPolicy", "/api/problems"]
+        reads += ["/api/violations", *(f"/api/{name}?key=core/Service/shop/cart" for name in ("object", "events"))]
+        found = {path: await asyncio.to_thread(fetch, f"{url}{path}") for path in reads}
+        sent = {"/api/changes": "kind: Service", **dict.fromkeys(map("/api/query/{}".format, ALLOWED), "{}")}
+        found |= {path: await asyncio.to_thread(fetch, f"{url}{path}", text.encode()) for path, text in sent.items()}
+        message = '{"error":{"code":"NotReady","message":"the initial sync of OPA is incomplete"}}'
+        assert {path: answer for path, answer in found.items() if answer != (503, message)} == {}
+        assert '"whole":false' in (await asyncio.to_thread(fetch, f"{url}/api/topology"))[1]
+        assert (await asyncio.to_thread(fetch, f"{url}/readyz"))[0] == 503
+    silent.close()
+    await silent.wait_closed()
 
 
 async def test_the_bridge_is_not_ready_from_its_opas_first_bundle_request_until_it_checked_opa(

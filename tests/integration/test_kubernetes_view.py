@@ -2,9 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+
+from bridge.files import rego_root
 from bridge.model.types import plural_by_rule
-from bridge.policy_loader.assembly import kubernetes_view
-from tests.integration.loading import loading
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaRejected
+from bridge.opa.process import ManagedOpa
+from bridge.opa.shipped import shipped
+from bridge.policy_loader.assembly import assemble, kubernetes_view
+from bridge.policy_loader.submissions import Submission
+from tests.integration.loading import author, loading
 
 ADMISSION = """package kubernetes.admission
 
@@ -52,6 +60,23 @@ async def test_it_finds_objects_where_kube_mgmt_has_them(opa_path: Path) -> None
         reported = await bench.opa.ask("kubernetes/admission/deny", {"request": request})
         assert sorted(reported) == ["also in blog", 'invalid host "other.example.com"']
         assert await bench.opa.get("kubernetes/namespaces/shop/metadata/name") == "shop"
+
+
+async def test_reading_it_fails_until_opa_has_every_object(opa_path: Path) -> None:
+    base = shipped(rego_root())
+    modules = {"deny.rego": "package deny\n\nr contains 1 if data.kubernetes.namespaces.shop\n"}
+    submission = Submission(author("deny"), "1", modules)
+    bundle = assemble(base, [submission], {"kubernetes.rego": view()}, replicated=True)
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as opa:
+        for state in (None, {"filled": False, "complete": False}):
+            await opa.put("bridge_state", state)
+            with pytest.raises(OpaRejected, match="policy_bridge_lacks_objects produced conflicting values"):
+                await opa.get("deny/r")
+        # Another sync of an OPA that has all objects hides nothing.
+        await opa.put("bridge_state", {"filled": False, "complete": True})
+        assert await opa.get("deny/r") == []
+        await opa.put("objects", OBJECTS)
+        assert await opa.get("deny/r") == [1]
 
 
 async def test_no_client_takes_its_place(opa_path: Path) -> None:

@@ -25,6 +25,7 @@ from tests.faults.comparing import declared_ends, differences, held
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.scenarios.cases import PRESETS
 from tests.warm_opa import WarmOpa, sync_bundle
+from tests.working import working
 
 TYPES = ("core/Namespace", "core/Service", "gateway.networking.k8s.io/HTTPRoute", "policybridge.io/PolicyKind", BARRIER)
 POLICY_KIND = policy_kind("ColorPolicy", effectiveTarget="Rule")
@@ -309,6 +310,28 @@ async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_wr
         await again
         await bridge.notices.until_written()
         assert set(await bridge.held()) == keys(service("cart"), service("busy"))
+
+
+async def test_opa_is_complete_once_it_has_every_object_and_stays_so_for_the_next_bridge(opa_path: Path) -> None:
+    silent = "test.example.com/ColorPolicy"
+    async with ManagedOpa(opa_path, {}, bundle=sync_bundle()) as managed, Opa(managed.url) as opa:
+        source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=[silent])
+        replicator = Replicator(source, opa, TYPES, content="same")
+        async with working(replicator.run):
+            await eventually(lambda: opa.get(f"{MARKER}/epoch"), lambda epoch: epoch is not None)
+            await eventually(lambda: silent in source.wanted)
+            assert await opa.get(f"{MARKER}/complete") is False
+            assert replicator.lacking
+            source.tell(silent)
+            await asyncio.wait_for(replicator.filled.wait(), 300)
+            assert await opa.get(f"{MARKER}/complete") is True
+            assert replicator.lacking == ""
+        waiting = ScriptedSource([service("cart"), POLICY_KIND], silent=["core/Service"])
+        follower = Replicator(waiting, opa, TYPES, content="same")
+        async with working(follower.run):
+            await eventually(lambda: follower.lacking == "")
+            assert not follower.filled.is_set()
+            assert await opa.get(f"{MARKER}/complete") is True
 
 
 async def test_an_opa_that_restarts_during_an_initial_sync_is_not_synced(opa_path: Path) -> None:
