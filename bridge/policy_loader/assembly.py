@@ -291,7 +291,7 @@ def kubernetes_view(types: Iterable[str], plural_of: Callable[[str], str]) -> st
         if _NAME.fullmatch(plural) and plural not in _RESERVED:
             chosen.setdefault(plural, type_id)
     rules = [_write_rule(plural, *type_id.split("/")) for plural, type_id in sorted(chosen.items())]
-    return "\n\n".join(["package kubernetes", *_INCOMPLETE, *rules]) + "\n"
+    return "\n\n".join(["package kubernetes", *(_INCOMPLETE if rules else ()), *rules]) + "\n"
 
 
 # OPA has no other way to fail than a contradiction.

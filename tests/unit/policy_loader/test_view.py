@@ -1,16 +1,14 @@
 """The text of the view that has replicated objects where kube-mgmt has them."""
 
+import re
+
 from bridge.model.types import regular_plural
 from bridge.policy_loader.assembly import kubernetes_view
 
 
 def rules(text: str) -> dict[str, str]:
-    """What follows `data.objects` in each rule, by its name."""
-    lines = [line for line in text.splitlines() if ":=" in line and "else" not in line]
-    return {
-        name: rest.removesuffix('["-"] if {')
-        for name, _, rest in (line.partition(" := data.objects") for line in lines)
-    }
+    """What follows `data.objects` in the first branch with objects of each rule, by its name."""
+    return dict(re.findall(r'^(\w+) := [^}]*\n} else := data\.objects(\S+)\["-"\] if', text, re.MULTILINE))
 
 
 def view(plurals: list[tuple[str, str]]) -> str:
