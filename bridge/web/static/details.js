@@ -156,7 +156,7 @@ function overview(wire, violations, topology, showOnly) {
     h("h3", { tabindex: -1 }, wire.isComputing ? "Computing outcomes …" : troubled.length ? `Needs attention: ${numbers}` : wire.isKnown ? "No problems" : "Loading …"),
     troubled.length > 0 && h("ul", { class: "stack" }, shown.map((one) => troubledRow(one, topology))),
     troubled.length > 0 && h("p", {}, h("button", { type: "button", class: "action", on: { click: () => showOnly({ problems: true }) } }, "Show only problems")),
-    isLarge && namespacesPart(troubled, topology, showOnly),
+    isLarge && namespacesPart(wire.isKnown ? troubled : undefined, topology, showOnly),
     wire.isWhole && counts.length > 0 && h("p", { class: "quiet numbers" }, counts.join(" · ")),
     h("p", { class: "quiet" }, "Select a row or a card to see its effective policies, which policy each field comes from, and why."));
 }
@@ -175,7 +175,7 @@ function troubledRow(one, topology) {
     message && h("span", { class: "quiet" }, message));
 }
 
-/** The namespaces with their numbers, those with problems first; a click shows one of them only. */
+/** The namespaces with their numbers, those with problems first, undefined until they are known; a click shows one of them only. */
 function namespacesPart(troubled, topology, showOnly) {
   const { namespaces } = topology.facets();
   const count = (keys) => {
@@ -184,14 +184,14 @@ function namespacesPart(troubled, topology, showOnly) {
     return found;
   };
   const policies = count(topology.targets.keys());
-  const problems = count(troubled.filter(({ isWarning }) => !isWarning).map(({ policy, object }) => policy ?? object));
+  const problems = count((troubled ?? []).filter(({ isWarning }) => !isWarning).map(({ policy, object }) => policy ?? object));
   const rows = [...namespaces].sort(([one], [other]) => (problems.get(other) ?? 0) - (problems.get(one) ?? 0) || byName(one, other));
   return h("section", { class: "namespaces" }, h("h4", {}, `Namespaces (${rows.length.toLocaleString("en")})`),
     h("table", { class: "fields" },
       h("thead", {}, h("tr", {}, ["Namespace", "Objects", "Policies", "Problems"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, rows.slice(0, NAMESPACES).map(([name, objects]) => h("tr", {},
         h("th", { scope: "row" }, h("button", { type: "button", class: "link", on: { click: () => showOnly({ namespaces: new Set([name]) }) } }, name)),
-        [objects, policies.get(name) ?? 0, problems.get(name) ?? 0].map((number) => h("td", {}, number.toLocaleString("en"))))))),
+        [objects, policies.get(name) ?? 0, troubled ? problems.get(name) ?? 0 : "…"].map((number) => h("td", {}, number.toLocaleString("en"))))))),
     rows.length > NAMESPACES && h("p", { class: "quiet" }, `and ${rows.length - NAMESPACES} more: search for one`));
 }
 
