@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from bridge.model.keys import CORE
 from bridge.model.nesting import decode
 from bridge.model.types import ResourceType
 
@@ -190,7 +191,11 @@ def explain(error: KubeError, resource: ResourceType, origin: str) -> str:
     name = resource.name
     match error:
         case Forbidden():
-            return f"reading {name} is forbidden: grant the bridge get, list and watch on them ({error.message})"
+            # The same text for each type, so that a log has one line for all that are forbidden in the same way.
+            group = "" if resource.group == CORE else resource.group
+            refusal = error.message.removeprefix(f"{name} is forbidden: ")
+            refusal = refusal.replace(f'resource "{resource.plural}" in API group "{group}"', "them")
+            return f"reading them is forbidden: grant the bridge get, list and watch on them ({refusal})"
         case Unauthorized():
             return explain_access(error, origin)
         case Untrusted():

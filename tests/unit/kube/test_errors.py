@@ -16,8 +16,10 @@ from bridge.kube.errors import (
     Unauthorized,
     Unreachable,
     api_error,
+    explain,
     status_error,
 )
+from bridge.model.types import ResourceType
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,19 @@ def test_the_librarys_error_is_the_cause(raised: Exception, kind: type[KubeError
     with pytest.raises(kind, match="https://server") as caught, translated("https://server"):
         raise raised
     assert caught.value.__cause__ is raised
+
+
+def test_types_that_are_forbidden_in_the_same_way_have_one_explanation() -> None:
+    def explained(group: str, in_url: str, kind: str, plural: str) -> str:
+        name = f"{plural}.{in_url}" if in_url else plural
+        refusal = f'User "dev" cannot list resource "{plural}" in API group "{in_url}" at the cluster scope'
+        resource = ResourceType(group, "v1", kind, plural, namespaced=True)
+        return explain(Forbidden(403, "Forbidden", f"{name} is forbidden: {refusal}"), resource, "kubeconfig")
+
+    services = explained("core", "", "Service", "services")
+    assert services == (
+        "reading them is forbidden: grant the bridge get, list and watch on them "
+        '(User "dev" cannot list them at the cluster scope)'
+    )
+    routes = explained("gateway.networking.k8s.io", "gateway.networking.k8s.io", "HTTPRoute", "httproutes")
+    assert routes == services
