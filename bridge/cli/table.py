@@ -22,6 +22,7 @@ from bridge.model.text import TIE, plain
 _GAP = 3  # spaces between columns
 _LEAST_GAP = 2
 _READABLE = 40  # the least width of a long cell that is broken between words; a narrower one is printed below its row
+_PHRASES = {"OUTCOME": 16}  # the same for columns of a few words
 _INDENT = "  "  # of cells below a row
 _HIDDEN = "Not shown in this width:"  # before the names of omitted columns
 
@@ -216,7 +217,8 @@ def _floor(table: Table, index: int, cells: Sequence[str]) -> int:
     floor = max(len(cells[0]), *(display_width(word) for cell in cells for word in _words(cell)))
     if _TREE in table.titles:
         return floor + len(_INDENT)
-    return max(floor, min(max(map(display_width, cells)), _READABLE)) if table.is_long(index) else floor
+    readable = _PHRASES.get(table.titles[index], _READABLE)
+    return max(floor, min(max(map(display_width, cells)), readable)) if table.is_long(index) else floor
 
 
 def _choices(table: Table, sizes: Sequence[int], stacked: Collection[int]) -> Iterator[list[int]]:

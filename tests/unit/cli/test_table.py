@@ -220,3 +220,16 @@ def test_a_cell_of_several_lines_is_below_its_row_at_a_terminal_and_one_line_els
         "                  some seconds\n"
     )
     assert render(table).splitlines()[1] == "HTTPRoute/shop/cart   limits=[…]   shop/cart"
+
+
+def test_outcome_of_a_few_words_is_broken_beside_its_policy() -> None:
+    table = Table(["PATH, FROM THE TOP", "POLICY", "STRATEGY", "OUTCOME"])
+    table.rows.append(["Gateway/infra/public", "infra/brand", "PatchOverrides", "Programmed"])
+    table.rows.append(["HTTPRoute/shop/cart", "shop/cart", "PatchDefaults", "partly, overridden by infra/brand"])
+    assert render(table, 70).splitlines() == [
+        "PATH, FROM THE TOP     POLICY        STRATEGY         OUTCOME",
+        "Gateway/infra/public   infra/brand   PatchOverrides   Programmed",
+        "HTTPRoute/shop/cart    shop/cart     PatchDefaults    partly,",
+        "                                                      overridden by",
+        "                                                      infra/brand",
+    ]
