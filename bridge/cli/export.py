@@ -137,7 +137,8 @@ def _gauges(kind: Mapping[str, Any]) -> list[dict[str, Any]]:
         labels = {"type": ["type"], "reason": ["reason"]}
         return [_gauge("condition", "1 if the condition is True", ["status", "conditions"], labels, ["status"])]
     # kube-state-metrics reads one level of lists: a metric for each type of condition.
-    labels = {"ancestor": ["ancestorRef", "name"], "controller": ["controllerName"]}
+    # Each field of the ancestor is a label: one policy may have an ancestor for each section of a Gateway.
+    labels = {"ancestor_*": ["ancestorRef"], "controller": ["controllerName"]}
     return [
         _gauge(
             condition.lower(),

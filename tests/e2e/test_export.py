@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-import lupa
 import pytest
 import yaml
+from lupa import lua51
 
 from tests.e2e.conftest import ROOT, Run
 
@@ -29,7 +29,7 @@ def policies(bridge: Run) -> dict[str, dict[str, Any]]:
 
 
 def _health(check: str, obj: dict[str, Any]) -> str:
-    lua = lupa.LuaRuntime()
+    lua = lua51.LuaRuntime()  # the version of Argo CD
     lua.globals().obj = lua.table_from(obj, recursive=True)
     return str(lua.execute(check)["status"])
 
@@ -76,3 +76,5 @@ def test_metrics_read_the_conditions_of_each_kind(bridge: Run) -> None:
     assert [one["name"] for one in timeouts["metrics"]] == ["accepted", "programmed"]
     gauge = timeouts["metrics"][1]["each"]["gauge"]
     assert gauge["valueFrom"] == ["conditions", "[type=Programmed]", "status"]
+    # A policy may have an ancestor for each section of a Gateway: all fields of the ref distinguish the series.
+    assert gauge["labelsFromPath"] == {"ancestor_*": ["ancestorRef"], "controller": ["controllerName"]}
