@@ -68,8 +68,8 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
         "wanted": {"scopes": {}, "objects": {}, "policies": {}, "remediation": small},
     }
     most: dict[str, tuple[dict[str, Any], int]] = {
-        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 783),
-        "explain": ({"target": rule_key(5, "[1]")}, 2_224),
+        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 784),
+        "explain": ({"target": rule_key(5, "[1]")}, 2_225),
         "links": ({"keys": [policy]}, 692),
         "outdated": (change, 3_114),
     }

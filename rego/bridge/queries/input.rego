@@ -12,6 +12,12 @@ import data.bridge.request as requests
 
 error(code, message) := {"error": {"code": code, "message": message}}
 
+# The error that OPA has not had every object yet. Undefined where no bridge writes the objects.
+not_ready := error("NotReady", "the initial sync of OPA is incomplete") if {
+	data.bridge_settings.replicated
+	not data.bridge_state.complete
+}
+
 # The error about a node or policy that is missing: where this OPA has a part of everything, it may exist elsewhere.
 missing(key) := error("TargetNotFound", sprintf("%s does not exist", [key])) if {
 	lookup.is_in_view(key)

@@ -17,6 +17,8 @@ import data.bridge.queries
 #   with `fields` each path's list of fields in effect.
 # entrypoint: true
 effective := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["targets", "nodes"]])
 } else := problem if {
 	problem := queries.unknown_field({"fields", "allPaths"})
@@ -32,6 +34,8 @@ effective := problem if {
 #   the reasons of everything that is ignored.
 # entrypoint: true
 explain := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["target", "node"]])
 } else := problem if {
 	problem := queries.unknown_field({"target", "allPaths"})
@@ -84,6 +88,8 @@ watch_results := problem if {
 # description: The effective targets of a policy, and the differences if it were deleted.
 # entrypoint: true
 impact := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([
 		["policy", "policy"],
 		["limit", {"type": "number", "exclusiveMinimum": true, "minimum": 0}, "limit must be a number above 0"],

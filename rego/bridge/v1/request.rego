@@ -10,6 +10,8 @@ import data.bridge.request as requests
 #   there; if no rule matches, how far the request gets.
 # entrypoint: true
 request := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.input_problem
 } else := queries.error("InvalidInput", message) if {
 	message := requests.input_problem

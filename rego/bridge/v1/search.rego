@@ -8,5 +8,7 @@ import data.bridge.queries
 #   own name: `[{policy, fields: [{field, value}]}]`, at most 200.
 # entrypoint: true
 search := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["words", {"type": "array", "items": {"type": "string", "minLength": 1}}, "words must be a list of texts"]])
 } else := queries.found_fields

@@ -13,6 +13,8 @@ import data.bridge.topology
 #   `refused` the result also has the links of the nodes that are ignored.
 # entrypoint: true
 tree := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([
 		["root", "optional node"],
 		["depth", {"type": "number", "minimum": 0, "maximum": 15}, "depth must be a number from 0 to 15"],
@@ -101,6 +103,8 @@ _named := {key |
 #   is among the keys `deleted`. An OPA with a view answers about what is in it.
 # entrypoint: true
 problems := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["objects", "optional objects"], ["deleted", "optional keys"]])
 } else := problem if {
 	problem := queries.unknown_field({"deleted", "tallies"})
