@@ -19,6 +19,7 @@ import msgspec
 
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.nesting import as_mapping
+from bridge.sources.shipped_schemas import shipped_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -145,7 +146,9 @@ class Defaulter:
         done: Object = msgspec.json.decode(text)
         key = self.key_of(done)
         self._complete_metadata(done["metadata"], key)
-        for schema in self._schemas_for(done, key.type_id):
+        if b"null" in text:
+            self._drop_nulls(done, key.type_id)
+        if schema := self._schema_of(done, key.type_id):
             set_defaults(done, schema)
         if key.type_id == "core/Service":
             _set_target_ports(done)
@@ -168,21 +171,23 @@ class Defaulter:
             if isinstance(labels, dict):
                 labels["kubernetes.io/metadata.name"] = key.name
 
-    def _schemas_for(self, obj: Object, type_id: str) -> Iterable[Schema]:
-        """Return the schemas whose defaults count, after removing nulls according to the kind."""
+    def _schema_of(self, obj: Object, type_id: str) -> Schema | None:
+        """Return the schema whose defaults count."""
         if type_id in self._defined:
-            schema = self._schemas.get((type_id, obj["apiVersion"].rpartition("/")[2]))
-            if schema is not None:
-                drop_nulls(obj, schema)
-                yield schema
-        elif kind := self._shipped.kinds.get(type_id):
-            _drop_nulls_outside_metadata(obj)  # Gateway API has no nullable field
-            yield kind.schema
-        elif (schema := _CORE_SCHEMAS.get(type_id)) is not None:
-            _drop_nulls_outside_metadata(obj)
-            yield schema
-        elif kind := self._shipped.vendors.get(type_id):
-            yield kind.schema
+            return self._schemas.get((type_id, _version(obj)))
+        if (known := _CORE_SCHEMAS.get(type_id)) is not None:
+            return known
+        kind = self._shipped.kinds.get(type_id) or self._shipped.vendors.get(type_id)
+        return kind.schema if kind else None
+
+    def _drop_nulls(self, obj: Object, type_id: str) -> None:
+        """Remove the nulls that the API server does not store."""
+        if type_id in self._defined:
+            drop_nulls(obj, self._schemas.get((type_id, _version(obj)), _NONE))
+        elif type_id in self._shipped.kinds or type_id in _CORE_SCHEMAS:
+            _drop_nulls_outside_metadata(obj)  # none of these kinds has a nullable field
+        else:
+            drop_nulls(obj, shipped_schema(type_id, _version(obj)) or _NONE)
 
     def _define(self, crd: Object) -> None:
         spec = as_mapping(crd.get("spec"))
@@ -200,6 +205,11 @@ class Defaulter:
                 properties = as_mapping(schema.get("properties"))
                 fields = {name: field for name, field in properties.items() if name != "metadata"}
                 self._schemas[type_id, str(as_mapping(version).get("name"))] = {**schema, "properties": fields}
+
+
+def _version(obj: Object) -> str:
+    version: str = obj["apiVersion"].rpartition("/")[2]
+    return version
 
 
 def _drop_nulls_outside_metadata(obj: Object) -> None:

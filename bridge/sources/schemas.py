@@ -15,17 +15,16 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import msgspec
 
-from bridge.model.keys import CORE, group_of
+from bridge.model.keys import group_of
 from bridge.model.types import CORE_VERSIONS, OWN_VERSIONS
 from bridge.sources.defaults import drop_nulls, mapping_of
 from bridge.sources.rules import KEYWORD, NAMED_FORMATS, Rules
+from bridge.sources.shipped_schemas import shipped_schema, shipped_versions
 
 if TYPE_CHECKING:
     from bridge.model.changes import Object
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 Schema = Mapping[str, Any]
 
-FILE = "schemas.json"
 _MAP_KEYS = "x-kubernetes-list-map-keys"
 _MOST = 20  # wrong values of one object: the rest is of the same kind
 _SHOWN = 100  # characters of a value in a message
@@ -109,7 +107,7 @@ class Schemas:
         served: Iterable[str] = self._defined.get(type_id, ()) or (OWN_VERSIONS | CORE_VERSIONS).get(type_id, ())
         certain = bool(served)
         if not served:
-            served = _shipped_versions(type_id)
+            served = shipped_versions(type_id)
         if not served or version in served:
             return None
         where = (
@@ -124,10 +122,7 @@ class Schemas:
         }
 
     def _make_check(self, type_id: str, version: str) -> _Check | None:
-        versions = self._defined[type_id] if type_id in self._defined else _shipped_versions(type_id)
-        schema = versions.get(version)
-        if isinstance(schema, str):  # the name of another version, which has the same schema
-            schema = versions[schema]
+        schema = self._defined[type_id].get(version) if type_id in self._defined else shipped_schema(type_id, version)
         try:
             return _Check(schema) if schema else None
         except (jsonschema_rs.ValidationError, ValueError, TypeError, KeyError):
@@ -364,51 +359,3 @@ def slim(schema: Any) -> Any:
         elif name not in {"description", "example", "externalDocs", "title"}:
             kept[name] = value
     return kept
-
-
-@cache
-def _read_shipped() -> dict[str, msgspec.Raw]:
-    content = resources.files("bridge.sources").joinpath(FILE).read_bytes()
-    return msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-
-
-# The fields of Services that decide what requests and policies reach (Kubernetes API reference, ServiceSpec). Services
-# have no CRD, and a wrong type there would vanish.
-_SERVICE: Schema = {
-    "type": "object",
-    "properties": {
-        "spec": {
-            "type": "object",
-            "properties": {
-                "type": {"type": "string", "enum": ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]},
-                "externalName": {"type": "string"},
-                "selector": {"type": "object", "additionalProperties": {"type": "string"}},
-                "ports": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["port"],
-                        "properties": {
-                            "name": {"type": "string"},
-                            "port": {"type": "integer", "minimum": 1, "maximum": 65535},
-                            "protocol": {"type": "string", "enum": ["SCTP", "TCP", "UDP"]},
-                            "appProtocol": {"type": "string"},
-                            "targetPort": {"x-kubernetes-int-or-string": True},
-                        },
-                    },
-                },
-            },
-        }
-    },
-}
-_OF_KUBERNETES: Mapping[str, Mapping[str, Schema]] = {f"{CORE}/Service": {"v1": _SERVICE}}
-
-
-@cache
-def _shipped_versions(type_id: str) -> Mapping[str, Any]:
-    """Return the schemas that ship of a kind, by version."""
-    if type_id in _OF_KUBERNETES:
-        return _OF_KUBERNETES[type_id]
-    raw = _read_shipped().get(type_id)
-    found: Mapping[str, Any] = msgspec.json.decode(raw) if raw else {}
-    return found

@@ -12,13 +12,13 @@ import msgspec
 import yaml
 
 from bridge.model.keys import Key
-from bridge.sources import defaults, known_fields, schemas
+from bridge.sources import defaults, known_fields, schemas, shipped_schemas
 from bridge.sources.defaults import KindDefaults, ShippedDefaults, mapping_of
 from hack.tools.crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
 
 DEFAULTS = Path(defaults.__file__).with_name(defaults.FILE)
 KNOWN_FIELDS = Path(known_fields.__file__).with_name(known_fields.FILE)
-SCHEMAS = Path(schemas.__file__).with_name(schemas.FILE)
+SCHEMAS = Path(shipped_schemas.__file__).with_name(shipped_schemas.FILE)
 
 
 def defaults_of(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 		some pointer in expected.absent
 		effective.has_value(entry, pointer)
 	],
-	[{"what": "Unknown", "message": why} | some pointer in expected.absent; why := effective.obstacle(entry, pointer)],
+	[{"what": "Unknown", "message": why} | some pointer in _empty_at(expected); why := effective.obstacle(entry, pointer)],
 	[{"what": "Origin", "pointer": pointer, "expected": sort(wanted), "found": found} |
 		some pointer, wanted in expected.origins
 		found := _policies_at(entry, pointer)
@@ -86,9 +86,12 @@ _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 ])
 
 _misspelled(expected, policy_kind) := [{"what": "Unknown", "message": message} |
-	some pointer in expected.absent
+	some pointer in _empty_at(expected)
 	message := kinds.unknown_field(policy_kind, effective.segments(pointer))
 ]
+
+# The fields that are expected to be absent, or of no policy: a misspelled one always is.
+_empty_at(expected) := {pointer | some pointer in expected.absent} | {pointer | some pointer, policies in expected.origins; count(policies) == 0}
 
 # Without a policy `none` holds, and so does that something is absent; what else is expected is not there.
 _is_met_by_nothing(expected) if expected.none

@@ -96,15 +96,20 @@ test_an_uncertain_answer_meets_no_expectation if {
 	}
 }
 
-test_an_absent_field_that_the_kind_does_not_have_is_unknown if {
+test_an_empty_field_that_the_kind_does_not_have_is_unknown if {
 	entries := [{"target": _path[1], "policyKind": "example.com/ColorPolicy", "paths": [_entry]}]
-	found := expectations.unmet(entries, {"absent": ["/theem"]}, "", {}) with input as testing.changed([])
-		with data.bridge_settings.fields as {"example.com/ColorPolicy": {"release": "Palette v1", "fields": {"spec": {"theme": null}}}}
-	[[one.what, one.message] | some one in found] == [["Unknown", `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`]]
+	every expected in [{"absent": ["/theem"]}, {"origins": {"/theem": []}}] {
+		found := expectations.unmet(entries, expected, "", {}) with input as testing.changed([])
+			with data.bridge_settings.fields as {"example.com/ColorPolicy": {"release": "Palette v1", "fields": {"spec": {"theme": null}}}}
+		[[one.what, one.message] | some one in found] == [["Unknown", `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`]]
+	}
 }
 
 test_absent_fields_origins_and_outcomes_are_compared if {
-	_found([_entry], {"absent": ["/a/b/c"]}) == [{"what": "Unknown", "message": "a.b is 1, which has no fields"}]
+	every expected in [{"absent": ["/a/b/c"]}, {"origins": {"/a/b/c": []}}] {
+		_found([_entry], expected) == [{"what": "Unknown", "message": "a.b is 1, which has no fields"}]
+	}
+	_found([_entry], {"origins": {"/nope": []}}) == []
 	[[one.pointer, one.policies] | some one in _unmet([_entry], {"absent": ["/a/b", "/a", "/nope"]})] == [
 		["/a/b", [_red.policy]],
 		["/a", sort([_red.policy, _blue.policy])],

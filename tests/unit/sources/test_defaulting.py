@@ -6,6 +6,7 @@ from bridge.sources.defaults import Defaulter, drop_nulls, set_defaults
 from hack.tools.fields import defaults_of
 
 GATEWAY_API = "gateway.networking.k8s.io"
+EG = "gateway.envoyproxy.io/v1alpha1"
 
 
 def obj(kind: str, api_version: str = "v1", /, metadata: Any = None, **fields: Any) -> dict[str, Any]:
@@ -55,6 +56,21 @@ def test_nulls_go_where_the_schema_knows_the_field_and_does_not_allow_them() -> 
                         "c": {"items": {"properties": {"d": {"type": "string"}}}}}},
     )  # fmt: skip
     assert value == {"b": None, "unknown": None, "c": [None, {}]}
+
+
+def test_a_null_of_a_vendors_policy_is_not_stored_unless_its_field_is_nullable() -> None:
+    limit = {"global": None, "local": {"rules": [None, {"limit": None}]}, "unknown": None}
+    done = Defaulter().complete(obj("BackendTrafficPolicy", EG, spec={"timeout": None, "rateLimit": limit}))
+    assert done["spec"] == {"rateLimit": {"local": {"rules": [None, {}]}, "unknown": None}}
+    tracing = [{"disableSpanReporting": None, "customTags": None}]
+    done = Defaulter().complete(obj("Telemetry", "telemetry.istio.io/v1", spec={"tracing": tracing}))
+    assert done["spec"] == {"tracing": [{"disableSpanReporting": None}]}
+
+
+def test_a_null_in_a_version_without_a_schema_stays() -> None:
+    assert Defaulter().complete(obj("BackendTrafficPolicy", EG + "9", spec={"timeout": None}))["spec"] == {
+        "timeout": None
+    }
 
 
 def test_only_the_parts_of_a_schema_that_lead_to_a_default_are_kept() -> None:
