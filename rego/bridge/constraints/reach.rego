@@ -9,16 +9,23 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   Why a Constraint can never judge what its match or its parameters name, at most ten messages: a text that is no kind or
-#   group; for a guardrail also a misspelled kind, group or field, a scope that the kinds do not have, or a policy kind that
-#   is never in effect at what the match selects.
-unreachable(spec) := array.slice(sort((((_malformed_matches(spec) | _unknown_matches(spec)) | _wrong_scope(spec)) | (_unknown_parameters(spec) | _never_in_effect(spec)))), 0, 10) if {
+#   Why a Constraint can never judge what its match, an entry of its parameterSelection or its parameters name, at most ten
+#   messages: a text that is no kind or group; for a guardrail also a misspelled kind, group or field, a scope that the kinds
+#   do not have, an entry for other kinds than the match's, or a policy kind that is never in effect at what the match selects.
+unreachable(spec) := array.slice(sort((((_malformed_matches(spec) | _unknown_matches(spec)) | (_wrong_scope(spec) | _other_kinds(spec))) | (_unknown_parameters(spec) | _never_in_effect(spec)))), 0, 10) if {
 	is_guardrail(spec.policy)
 } else := array.slice(sort(_malformed_matches(spec)), 0, 10)
 
+# The matches of a Constraint that choose what it judges and by which parameters, each with its path.
+_all_matches(spec) := array.concat(
+	[["match", object.get(spec, "match", {})]],
+	[[sprintf("parameterSelection[%d].match", [place]), object.get(entry, "match", {})] | some place, entry in spec.parameterSelection],
+)
+
 # An object's group has no version, and the core group is "". A kind is a name alone.
-_malformed_matches(spec) := {sprintf("match.kinds[%d]: %s", [place, problem]) |
-	some place, entry in spec.match.kinds
+_malformed_matches(spec) := {sprintf("%s.kinds[%d]: %s", [path, place, problem]) |
+	some [path, match] in _all_matches(spec)
+	some place, entry in match.kinds
 	some problem in _malformed_names(entry)
 }
 
@@ -38,14 +45,28 @@ _name_in(kind) := parts[count(parts) - 1] if {
 	contains(kind, ".")
 }
 
-_wrong_scope(spec) := {sprintf("match.scope: none of the kinds has the scope %s", [spec.match.scope]) |
-	selected := {type | some type in _judged_types; matches_type(spec.match, type)}
+_wrong_scope(spec) := {sprintf("%s.scope: none of the kinds has the scope %s", [path, match.scope]) |
+	some [path, match] in _all_matches(spec)
+	match.scope
+	selected := _selected_types(spec) & _selected_types({"match": match})
 	selected != set()
 	every type in selected {
 		levels.shipped[type]
-		not _has_scope(type, spec.match.scope)
+		not _has_scope(type, match.scope)
 	}
 }
+
+# An entry of parameterSelection selects among the objects that the Constraint matches.
+_other_kinds(spec) := {sprintf("%s: none of its kinds is one that match selects", [path]) |
+	some [path, match] in _all_matches(spec)
+	known := _selected_types({"match": match})
+	known != set()
+	selected := _selected_types(spec)
+	selected != set()
+	known & selected == set()
+}
+
+_selected_types(spec) := {type | some type in _judged_types; matches_type(object.get(spec, "match", {}), type)}
 
 _has_scope(_, "*")
 
@@ -56,8 +77,9 @@ _has_scope(type, "Namespaced") if not type in levels.cluster_scoped
 # What guardrails judge. A Namespace is no target.
 _judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - {"core/Namespace"}
 
-_unknown_matches(spec) := {sprintf("match.kinds[%d]: %s", [place, problem]) |
-	some place, entry in spec.match.kinds
+_unknown_matches(spec) := {sprintf("%s.kinds[%d]: %s", [path, place, problem]) |
+	some [path, match] in _all_matches(spec)
+	some place, entry in match.kinds
 	_malformed_names(entry) == set() # reported as such
 	some problem in _unknown_entries(entry)
 }
@@ -125,7 +147,7 @@ _is_misspelled(nearest, _) if nearest != []
 _is_misspelled(_, named) if named & kinds.names == set()
 
 _never_in_effect(spec) := {sprintf("match selects nothing at which %s can be in effect", [concat(" or ", sort(names))]) |
-	selected := {type | some type in _judged_types; matches_type(object.get(spec, "match", {}), type)}
+	selected := _selected_types(spec)
 	selected != set()
 	some parameters in _all_parameters(spec)
 	known := _kinds_of(parameters) & kinds.names
@@ -139,7 +161,7 @@ _never_in_effect(spec) := {sprintf("match selects nothing at which %s can be in 
 } if {
 	spec.policy != "bridge.guardrails.no_policy_without_effect"
 } else := {"match selects no policy kind" |
-	selected := {type | some type in _judged_types; matches_type(object.get(spec, "match", {}), type)}
+	selected := _selected_types(spec)
 	selected != set()
 	selected & kinds.names == set()
 }
@@ -183,8 +205,9 @@ _is_at_or_above(one, other) if {
 
 # METADATA
 # description: |
-#   What suggests that a Constraint is useless, as messages: a namespace that does not exist, with the nearest name, or a
-#   match that selects none of the existing objects of its kinds. Nothing is known about objects that are not stored.
+#   What suggests that a Constraint is useless, as messages: a namespace that does not exist, with the nearest name, a
+#   match that selects none of the existing objects of its kinds, or an entry of parameterSelection that selects none of
+#   those that the match selects. Nothing is known about objects that are not stored.
 unmatched(spec) := set() if {
 	lookup.has_view
 } else := set() if {
@@ -192,14 +215,14 @@ unmatched(spec) := set() if {
 } else := misspelled if {
 	misspelled := _unknown_namespaces(spec)
 	misspelled != set()
-} else := _selects_none(object.get(spec, "match", {}))
+} else := none if {
+	none := _selects_none(object.get(spec, "match", {}))
+	none != set()
+} else := _entries_for_none(spec)
 
 # A name that is listed beside is no misspelling's right form: manifests often have one of several namespaces.
 _unknown_namespaces(spec) := {sprintf("%s.namespaces[%d]: no namespace is %q; did you mean %q?", [path, place, name, near]) |
-	some [path, match] in array.concat(
-		[["match", spec.match] | spec.match],
-		[[sprintf("parameterSelection[%d].match", [number]), entry.match] | some number, entry in spec.parameterSelection],
-	)
+	some [path, match] in _all_matches(spec)
 	some place, name in match.namespaces
 	not contains(name, "*")
 	not name in lookup.namespaces
@@ -213,6 +236,21 @@ _selects_none(match) := {sprintf("match selects none of the objects of its kinds
 	fields := [field | some field in _narrowing; object.get(match, field, null) != null]
 	hint := _hint_for_name(match, named)
 } else := set()
+
+_entries_for_none(spec) := {message |
+	match := object.get(spec, "match", {})
+	selected := {key: it | some key in keys_matched(match); it := subject(lookup.get(key)); matches(match, it)}
+	count(selected) > 0
+	some place, entry in spec.parameterSelection
+	not _selects_among(object.get(entry, "match", {}), selected)
+	fields := [field | some field in array.concat(["kinds"], _narrowing); object.get(entry.match, field, null) != null]
+	message := sprintf("parameterSelection[%d].match selects none of the objects that match selects (%d); check %s", [place, count(selected), concat(", ", fields)])
+}
+
+_selects_among(match, selected) if {
+	some it in selected
+	matches(match, it)
+}
 
 _narrowing := ["scope", "namespaces", "excludedNamespaces", "labelSelector", "namespaceSelector", "name"]
 

@@ -99,6 +99,8 @@ test_a_field_that_the_schema_lacks_has_the_nearest_name if {
 		"/theem": `parameters: example.com/ColorPolicy has no field "theem"; did you mean "theme"?`,
 		"/theme/dark": `parameters: example.com/ColorPolicy has no field "dark"`,
 		"/palette/0/acent": `parameters: example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/palette/": `parameters: example.com/ColorPolicy has no field ""`,
+		"/palette//accent": `parameters: example.com/ColorPolicy has no field ""`,
 		"/byPage/home/other": `parameters: example.com/ColorPolicy has no field "other"`,
 	}
 	every field, message in unknown {
@@ -131,6 +133,7 @@ test_a_field_that_a_release_lacks_is_found_without_a_crd if {
 		"/theem": `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`,
 		"/palette/0/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
 		"/byPage/home/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/palette/": `example.com/ColorPolicy has no field "" in Palette v1; for another release add its CRD`,
 		"/size/qq": `example.com/ColorPolicy has no field "qq" in Palette v1; for another release add its CRD`,
 		"/": `example.com/ColorPolicy has no field "" in Palette v1; for another release add its CRD`,
 	}
@@ -153,6 +156,23 @@ test_parameters_of_a_selection_are_checked if {
 	}
 	found := constraints.unreachable(spec) with input as testing.changed([_schema])
 	found == [`parameters: example.com/ColorPolicy has no field "theem"; did you mean "theme"?`]
+}
+
+_with_selection(policy, match) := found if {
+	spec := {"policy": policy, "match": _routes, "parameters": {"kind": _colors, "field": "/theme"}, "parameterSelection": [{"parameters": {}}, {"match": match, "parameters": {}}]}
+	found := constraints.unreachable(spec) with input as testing.changed([_schema])
+}
+
+test_an_entry_of_a_selection_that_can_never_match_is_a_mistake if {
+	guardrail := "bridge.guardrails.bounded_field"
+	every match in [{}, _routes, {"kinds": [{"apiGroups": ["*"]}]}, {"scope": "Namespaced"}, {"kinds": [{"kinds": ["HTTPRoute", "GRPCRoute"]}]}] {
+		_with_selection(guardrail, match) == []
+	}
+	_with_selection(guardrail, {"kinds": [{"kinds": ["HTTPRoutes"]}]}) == [`parameterSelection[1].match.kinds[0]: no type has the kind "HTTPRoutes"; did you mean "HTTPRoute"?`]
+	_with_selection(guardrail, _of("", "Service")) == ["parameterSelection[1].match: none of its kinds is one that match selects"]
+	_with_selection(guardrail, {"scope": "Cluster"}) == ["parameterSelection[1].match.scope: none of the kinds has the scope Cluster"]
+	_with_selection("k8s.limits", {"kinds": [{"kinds": ["apps/Deployment"]}]}) == [`parameterSelection[1].match.kinds[0]: no kind is "apps/Deployment"; write "Deployment"`]
+	_with_selection("k8s.limits", _of("", "Service")) == []
 }
 
 test_a_constraint_that_never_matches_is_not_accepted if {
@@ -200,6 +220,21 @@ test_a_misspelled_namespace_has_the_nearest_name if {
 	selection := {"policy": "own", "parameterSelection": [{"match": {"namespaces": ["shopp"]}}]}
 	found := constraints.unmatched(selection) with input as testing.changed([])
 	found == {sprintf(misspelled, ["parameterSelection[0].match", 0])}
+}
+
+test_an_entry_of_a_selection_for_no_selected_object_is_a_warning if {
+	spec := {"policy": "own", "match": _of("", "Pod"), "parameterSelection": [
+		{"match": {"labelSelector": {"matchLabels": {"tier": "edge"}}}},
+		{"match": {"kinds": [{"kinds": ["Service"]}]}},
+		{},
+	]}
+	pod := object.union(testing.resource("v1", "Pod", "shop", "till"), {"metadata": {"labels": {"tier": "edge"}}})
+	found := constraints.unmatched(spec) with input as testing.changed([pod])
+	found == {"parameterSelection[1].match selects none of the objects that match selects (1); check kinds"}
+
+	# no object that the match selects is here, perhaps only because the audit does not cover it
+	none := constraints.unmatched(spec) with input as testing.changed([])
+	none == set()
 }
 
 test_nothing_is_unmatched_where_objects_are_not_readable if {

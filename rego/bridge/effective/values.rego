@@ -113,8 +113,16 @@ _obstacle(effect, at, items, segment) := sprintf("%s is a list, and %q is not th
 	is_array(items)
 	segment != "*"
 	not regex.match(`^[0-9]+$`, segment)
-	_keys(items, array.concat(_key_fields(effect, at), ["name"])) == []
+	_lacks_names(effect, at, items, segment)
 	items != []
+}
+
+# A pointer with a slash too many names no item.
+_lacks_names(_, _, _, "")
+
+_lacks_names(effect, at, items, segment) if {
+	segment != ""
+	_keys(items, array.concat(_key_fields(effect, at), ["name"])) == []
 }
 
 # METADATA

@@ -123,6 +123,7 @@ test_a_scalar_or_a_list_without_such_an_item_is_an_obstacle if {
 	_obstacle("/theme/x") == `theme is "dark", which has no fields`
 	_obstacle("/colors/accent/x") == `colors.accent is "blue", which has no fields`
 	_obstacle("/limits/all/rates/first/limit") == `limits.all.rates is a list, and "first" is not the place of an item`
+	_obstacle("/ports/") == `ports is a list, and "" is not the place of an item`
 	effective.obstacle(_listed, "/action/x") == `action is "ALLOW", which has no fields`
 	every field in ["", "/theme", "/other/deep", "/gone/x", "/off/x", "/limits/all/none/x", "/rules/third/x", "/ports/other", "/limits/all/rates/9/limit"] {
 		not _obstacle(field)

@@ -63,7 +63,7 @@ _below_1(node, [name]) := _below_released(node, name) if {
 } else := node.properties[name] if {
 	true
 } else := node.items if {
-	true
+	name != ""
 } else := node.additionalProperties if {
 	is_object(node.additionalProperties)
 } else := _any if {
@@ -85,7 +85,11 @@ _below_released(node, name) := _released(node.released[name], node) if {
 }
 
 _may_be_item(_, name) if regex.match(`^[0-9]+$`, name)
-_may_be_item(node, _) if node.keys & object.keys(node.released) != set()
+
+_may_be_item(node, name) if {
+	name != ""
+	node.keys & object.keys(node.released) != set()
+}
 
 _released(null, _) := _any
 
