@@ -18,7 +18,7 @@ _sections_below(node) := accepted_sections(node) if {
 # The rules of a route declare the nodes below them.
 _backends_below(node) := {backend |
 	some backend, numbers in rule_backends(keys.parse(node).object)[node]
-	levels.of(backend) != "Route"
+	not index.names_delegates(backend)
 	exists(backend)
 	leads_to(keys.type_of(node), backend, numbers)
 } if {
@@ -33,7 +33,8 @@ _linked_below(object_key) := {} if {
 } else := {parent: below |
 	parents_of := {child: _parents_within(object_key, child) |
 		some declared in index.declared_children(object_key)
-		some child in _roles(declared)
+		some named in routes_named(declared)
+		some child in _roles(named)
 		exists(trim_suffix(child, "@frontend"))
 	}
 	some parent in union({above | some above in parents_of})
@@ -64,9 +65,14 @@ _declared_depth := 9
 # key), "declared above", or, by accepted links, "below" or "nodes above".
 next_step("declared below", object_keys) := _directly_below(object_keys)
 next_step(["declared below", bound], object_keys) := {key | some key in array.slice(sort(_directly_below(object_keys)), 0, bound)}
-next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)}
+next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)} | {parent |
+	index.has_extension_links
+	some key in object_keys
+	levels.of(key) == "Route"
+	some parent in index.declared_parents(_every_route(key))
+}
 
-_directly_below(object_keys) := {child |
+_directly_below(object_keys) := ({child |
 	some key in object_keys
 	some child in index.declared_children(key)
 } | {child |
@@ -74,6 +80,11 @@ _directly_below(object_keys) := {child |
 	parts := keys.parse(key)
 	parts.type == "core/Namespace"
 	some child in _objects_of_namespace(parts.name)
+}) | {route |
+	index.has_extension_links
+	some key in object_keys
+	endswith(key, "/*")
+	some route in routes_named(key)
 }
 
 # An object, and its frontend if a route uses it as one.

@@ -14,10 +14,37 @@ delegates(rule) if {
 	refs := rule_of(rule).backendRefs
 	count(refs) > 0
 	every ref in refs {
-		levels.of(index.backend_key(ref, keys.namespace(rule))) == "Route"
-		ref.name != "*"
+		index.names_delegates(index.backend_key(ref, keys.namespace(rule)))
 	}
 }
+
+# The nodes that place themselves directly above a node by extension modules, and the rules that delegate to a route: by
+# its name, by its label, or with all routes of its namespace.
+extended_above(node) := {above |
+	some above in index.declared_extension_parents(node)
+	not index.is_delegation_label(above)
+} | {rule |
+	levels.of(node) == "Route"
+	some group in _groups_of(node)
+	some rule in index.declared_extension_parents(group)
+	keys.whole(rule) != node
+}
+
+# The keys by which rules may name a route together with others.
+_groups_of(route_key) := {label |
+	some label in index.declared_extension_parents(route_key)
+	index.is_delegation_label(label)
+} | {_every_route(route_key)}
+
+_every_route(route_key) := concat("/", [keys.type_of(route_key), keys.namespace(route_key), "*"])
+
+# The routes that a key of a group names, or else the node itself.
+routes_named(node) := index.declared_children(node) if {
+	index.is_delegation_label(node)
+} else := {keys.format(parts.group, parts.kind, parts.namespace, name) | some name, _ in lookup.objects_in(parts.type, parts.namespace)} if {
+	endswith(node, "/*")
+	parts := keys.parse(node)
+} else := {node}
 
 # Why a rule cannot delegate to a route, as the reason of a condition: the route names other parents, or hostnames, which
 # it has from the delegating route, or nothing that it matches is within what the rule matches. Undefined if it can, and for

@@ -84,3 +84,53 @@ test_a_rule_with_a_missing_delegate_serves_nothing if {
 	links := hierarchy.unserved_links(_key("parent")) with input as world
 	links == {{"parent": _key("parent"), "child": _key("child"), "reason": "BackendNotFound"}}
 }
+
+_rules_above(route, world) := {keys.whole(rule) | some rule in found} if {
+	found := hierarchy.extension_parents(_key(route)) with input as world
+}
+
+_labeled(namespace, value) := object.union(_child([_prefix("/team/a")]), {"metadata": {"namespace": namespace, "labels": {"delegation.kgateway.dev/label": value}}})
+
+_by_label(ref) := testing.route("parent", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [{
+	"name": "teams", "matches": _teams,
+	"backendRefs": [object.union({"group": "delegation.kgateway.dev", "kind": "label", "name": "team"}, ref)],
+}])
+
+# P10
+test_a_rule_delegates_to_the_routes_of_its_namespace_with_a_label if {
+	_rules_above("child", testing.changed([_by_label({}), _labeled("shop", "team")])) == {_key("parent")}
+	_rules_above("child", testing.changed([_by_label({}), _labeled("shop", "other")])) == set()
+	_rules_above("child", testing.changed([_by_label({"namespace": "other"}), _labeled("shop", "team")])) == set()
+	children := hierarchy.children(keys.section(_key("parent"), "teams")) with input as testing.changed([_by_label({}), _labeled("shop", "team")])
+	children == {_key("child")}
+}
+
+test_a_rule_delegates_to_routes_with_a_label_in_all_namespaces if {
+	world := testing.changed([_by_label({"namespace": "all"}), _labeled("infra", "team")])
+	child := keys.format(_group, "HTTPRoute", "infra", "child")
+	paths := hierarchy.paths(keys.section(child, "one"), false) with input as world
+	[array.slice(path, 3, 6) | some path in paths] == [[_key("parent"), keys.section(_key("parent"), "teams"), child]]
+	above := hierarchy.declared_upward(child) with input as world
+	_key("parent") in above
+	below := hierarchy.objects_below(_key("parent")) with input as world
+	child in below
+}
+
+# P10
+test_a_rule_delegates_to_all_routes_of_a_namespace_but_its_own_and_those_with_another_parent if {
+	parent := testing.route("parent", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [{"name": "teams", "matches": _teams, "backendRefs": [_backend("*")]}])
+	attached := testing.route("attached", [{"name": "public", "namespace": "infra"}], [{"matches": [_prefix("/team/b")]}])
+	world := testing.changed([parent, attached, _child([_prefix("/team/a")])])
+	children := hierarchy.children(keys.section(_key("parent"), "teams")) with input as world
+	children == {_key("child")}
+	_rules_above("parent", world) == set()
+	links := hierarchy.rejected_above(_key("attached")) with input as world
+	links == set()
+	below := hierarchy.objects_below(_key("parent")) with input as world
+	_key("child") in below
+}
+
+test_a_rule_whose_label_no_route_has_serves_nothing if {
+	links := hierarchy.unserved_links(_key("parent")) with input as testing.changed([_by_label({})])
+	[[link.reason, link.child] | some link in links] == [["BackendNotFound", "delegation.kgateway.dev/label/shop/team"]]
+}

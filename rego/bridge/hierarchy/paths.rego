@@ -186,7 +186,7 @@ cut_node(path) := repeated[0] if {
 
 # The nodes above an object or frontend that extension modules declare, or that delegate to a route, if both ends exist.
 extension_parents(node) := {parent |
-	some parent in index.declared_extension_parents(node)
+	some parent in extended_above(node)
 	canonical_key(parent) == parent
 	canonical_key(node)
 	not delegation_refusal(parent, node)

@@ -42,7 +42,11 @@ declared_upward(object_key) := reach("declared above", {object_key}, 9)
 
 # The declared links directly above an object or frontend that are ignored, with their reasons.
 rejections(child) := {rejected_link(parent, child, reason) |
-	extensions := {[parent, _extended_refusal(parent, child)] | some parent in index.declared_extension_parents(child)}
+	extensions := {[parent, reason] |
+		some parent in extended_above(child)
+		reason := _extended_refusal(parent, child)
+		_concerns(parent, child, reason)
+	}
 	some [parent, reason] in (refused_above(levels.of(child), child) | extensions)
 } | {link |
 	levels.of(child) == "Backend"
@@ -57,6 +61,10 @@ unread_parents(object_key) := {link.parent |
 	link.reason == "ParentNotFound"
 	lookup.may_be_unread(keys.whole(link.parent))
 }
+
+# A rule that delegates to routes with a label, or to all of a namespace, need not be about each of them.
+_concerns(parent, child, _) if parent in index.declared_extension_parents(child)
+_concerns(_, _, "HostnamesOfDelegate")
 
 _extended_refusal(parent, child) := "ParentNotFound" if {
 	not canonical_key(parent)
@@ -74,7 +82,7 @@ ends_in_cycles(object_keys, paths) := {child |
 	below := object_keys | {end | some ["parents", end] in paths}
 	users := {route | index.default_gateways_key in below; some route in index.declared_children(index.default_gateways_key)}
 	some child in reach("declared above", object_keys | {end | some ["children", end] in paths}, 9)
-	some parent in index.declared_extension_parents(child)
+	some parent in extended_above(child)
 	count(declared_upward(keys.whole(parent)) & (below | users)) > 0
 }
 
@@ -121,14 +129,25 @@ _refused_backends(route_key) := {link |
 	levels.of(route_key) == "Route"
 	some backend in index.declared_children(route_key)
 	levels.of(backend) == "Backend"
+	not index.names_delegates(backend)
 	some link in rejected_backends(route_key, backend)
 } | {rejected_link(route_key, delegate, "BackendNotFound") |
 	index.has_extension_links
 	levels.of(route_key) == "Route"
 	some delegate in index.declared_children(route_key)
-	levels.of(delegate) == "Route"
-	keys.parse(delegate).name != "*"
+	index.names_delegates(delegate)
+	_leads_nowhere(route_key, delegate)
+}
+
+# No route is below a rule of this route by a key that the rule names.
+_leads_nowhere(route_key, delegate) if {
+	routes_named(delegate) == {delegate}
 	not exists(delegate)
+} else if {
+	routes_named(delegate) != {delegate}
+	every named in routes_named(delegate) {
+		not route_key in {keys.whole(rule) | some rule in extension_parents(named)}
+	}
 }
 
 # A parentRef of a route names another route, which Gateway API leaves to implementations.
@@ -142,6 +161,15 @@ _rejection_message(link) := message if {
 } else := sprintf("you can't read %s", [keys.describe(named)]) if {
 	named := {"ParentNotFound": link.parent, "ChildNotFound": link.child, "BackendNotFound": link.child}[link.reason]
 	lookup.may_be_unread(keys.whole(named))
+} else := sprintf("no route with the label delegation.kgateway.dev/label: %s in %s takes requests of it", [parts.name, place]) if {
+	index.is_delegation_label(link.child)
+	parts := keys.parse(link.child)
+	place := {"all": "any namespace"}[parts.namespace]
+} else := sprintf("no route with the label delegation.kgateway.dev/label: %s in namespace %s takes requests of it", [parts.name, parts.namespace]) if {
+	index.is_delegation_label(link.child)
+	parts := keys.parse(link.child)
+} else := sprintf("no route of namespace %s takes requests of it", [keys.namespace(link.child)]) if {
+	endswith(link.child, "/*")
 } else := sprintf("%s has no port %s", [keys.describe(keys.object_of(link.child)), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"
 	is_port(link.child)

@@ -30,7 +30,7 @@ refused_above("Route", route_key) := ({[node, reason] |
 
 _delegates_to(object_key, route_key) if {
 	levels.of(object_key) == "Route"
-	some rule in index.declared_extension_parents(route_key)
+	some rule in extended_above(route_key)
 	keys.whole(rule) == object_key
 }
 

@@ -44,26 +44,34 @@ _of_level("Route", type, obj) := object.union_n([
 	{"served": found | above != set(); found := _served_requests(type, obj.spec)},
 	{"members": ends | ends := _unleveled(above | below); ends != set()},
 	{"facts": facts_of_route},
-	{"extended": delegations |
-		some end in below
-		_is_route(end)
-		delegations := _delegations(facts_of_route.sections, obj)
-	},
+	{"extended": found | found := _delegations(facts_of_route.sections, obj) | _as_delegate(obj); found != set()},
 ]) if {
 	facts_of_route := facts_at("Rule", type, obj)
 	above := _named_above("Route", obj)
 	below := _named_below("Route", obj)
 }
 
-# A rule delegates requests to the routes that it names as backends (kgateway): `[rule, route]`.
+# A rule delegates requests to the routes that it names as backends (kgateway), by their names, by a label, or by `*`:
+# `[rule, route]`.
 _delegations(sections, route) := {[keys.section(keys.of(route), sections[place]), child] |
 	some place, rule in route.spec.rules
 	some ref in rule.backendRefs
 	child := backend_key(ref, route.metadata.namespace)
-	_is_route(child)
+	names_delegates(child)
 }
 
-_is_route(object_key) if levels.shipped[keys.type_of(object_key)].object == "Route"
+# METADATA
+# description: A key that a rule names as backend is a route, all routes of a namespace (`*`), or those with a label.
+names_delegates(key) if levels.shipped[keys.type_of(key)].object == "Route"
+names_delegates(key) if is_delegation_label(key)
+
+is_delegation_label(key) if startswith(key, "delegation.kgateway.dev/label/")
+
+# The keys by which rules name a route through its label, `[label, route]`: those of its own namespace and of all.
+_as_delegate(route) := {[keys.named("delegation.kgateway.dev", "label", namespace, value), keys.of(route)] |
+	value := route.metadata.labels["delegation.kgateway.dev/label"]
+	some namespace in [route.metadata.namespace, "all"]
+}
 
 _extension_fields(own, extension_pairs) := object.union({"extended": links_placed}, {"members": ends | count(ends) > 0}) if {
 	count(extension_pairs) > 0
