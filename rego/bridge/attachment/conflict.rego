@@ -9,18 +9,31 @@ import data.bridge.policy as policies
 # The conflict of a ref. Under `sameLevel: Conflict` only the oldest policy of a target and section is accepted; a
 # younger policy's ref is Conflicted (GEP-713, "Merge strategy: None"; semantics F5). Under ConflictOnOverlap this
 # applies only if the younger policy sets a field that an older one sets. Undefined without a conflict.
-conflict(policy_key, ref) := {"reason": "Conflicted", "message": message} if {
+conflict(policy_key, ref) := {"reason": "Conflicted", "message": concat(". ", array.concat([found], uncertain))} if {
+	found := _conflict_message(policy_key, ref)
+	uncertain := [sprintf("Incomplete: %s", [feature.message]) | some feature in kinds.of_policy(policy_key).notModeled; feature.several]
+}
+
+_conflict_message(policy_key, ref) := message if {
 	_in_the_way(policy_key, ref) == []
 	message := sprintf("%s has several policies of kind %s, so none of them applies there", [keys.describe(ref.key), keys.parse(policy_key).kind])
-} else := {"reason": "Conflicted", "message": message} if {
+} else := message if {
 	holders := _in_the_way(policy_key, ref)
 	message := _winner(_way_to_compare(policy_key, ref), holders, policy_key, keys.describe(ref.key))
-} else := {"reason": "Conflicted", "message": message} if {
+} else := message if {
 	kinds.has_namespace_defaults(keys.type_of(policy_key))
 	_is_default(policy_key)
 	oldest := _namespace_default(keys.type_of(policy_key), keys.parse(policy_key).namespace)
 	oldest != policy_key
 	message := sprintf("%s already selects everything in namespace %s", [_older(oldest), keys.parse(policy_key).namespace])
+}
+
+# METADATA
+# description: Other policies of a policy's kind contend for a target of it that is on a path.
+has_rivals(policy_key, path) if {
+	some ref in policies.named_refs(policy_key)
+	place(keys.type_of(policy_key), ref.key) in path
+	count(_contenders_for(policy_key, ref)) > 1
 }
 
 # The policy that counts of those that select everything in a namespace (semantics T8).

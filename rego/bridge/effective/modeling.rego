@@ -1,5 +1,6 @@
 package bridge.effective
 
+import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
@@ -87,11 +88,12 @@ may_be_incomplete(policy_kind) if {
 _not_modeled(policy_kind, path, outcomes, of) := union({
 	{message | some message in kinds.doubts_of(policy_kind)},
 	_without_label(policy_kind, path, of),
-	_used_by_policies(policy_kind, types, count(outcomes) > 1, [[one.policy, object.get(one, "outcome", "")] | some one in of]),
-	_used_on(policy_kind, types, count(outcomes) > 1, path),
+	_used_by_policies(policy_kind, types, are_several, [[one.policy, object.get(one, "outcome", "")] | some one in of]),
+	_used_on(policy_kind, types, are_several, path),
 }) if {
 	kinds.traits(policy_kind).doubtful
 	types := {split(node, "/")[1] | some node in path}
+	are_several := _meet(policy_kind, path, outcomes)
 } else := set()
 
 # The messages of features that policies use on a path with nodes of these kinds. A function of what it depends on, so that
@@ -152,6 +154,15 @@ _is_about(feature, types) if {
 	some kind in feature.routeKinds
 	kind in types
 }
+
+# Several policies meet on a path, or others contend with one of it for its target.
+_meet(policy_kind, path, outcomes) if {
+	count(outcomes) > 1
+} else if {
+	kinds.get(policy_kind).notModeled[_].several
+	some one in outcomes
+	attachment.has_rivals(one.policy, path)
+} else := false
 
 # A feature may be one only where several policies meet.
 _meets_others(feature, _) if not feature.several
