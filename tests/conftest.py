@@ -48,6 +48,7 @@ LAST = (
     "tests/soak/",
     "tests/e2e/test_against_egctl.py",
     "tests/e2e/test_against_envoy.py",
+    "tests/e2e/test_against_istio.py",
     "tests/e2e/test_verify_against_istio.py",
     "tests/integration/tools/",
 )

@@ -21,6 +21,7 @@ from tests.e2e.conftest import ROOT, Run
 
 MAIN = ROOT / "tests/e2e/istio_translator/main.go"
 VERSION = "v0.0.0-20260827124520-eed52ebb66ad"  # Istio 1.31
+ISTIO = GoBuild("istio.io/istio", VERSION, ".", main=MAIN.read_text())
 NAMESPACES, CLUSTERS = 12, 4  # namespaces of a cluster
 PATIENCE = 300.0  # seconds for a translation
 WRONG = {"differs", "missing in the proxy", "stale"}
@@ -29,11 +30,10 @@ Object = dict[str, Any]
 
 def _translate(folder: Path, objects: list[Object]) -> Object:
     """Return dumps of the proxies of the Gateways, as Istio configures them."""
-    build = GoBuild("istio.io/istio", VERSION, ".", main=MAIN.read_text())
     file = folder / "objects.yaml"
     file.write_text(yaml.safe_dump_all(objects))
     done = subprocess.run(
-        [go_program("istio-translate", build), file], capture_output=True, text=True, timeout=PATIENCE, check=False
+        [go_program("istio-translate", ISTIO), file], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found: Object = json.loads(done.stdout)

@@ -1,7 +1,9 @@
-// Command istio-translate prints the configuration that Istio's control plane makes for the proxies of Gateways.
+// Command istio-translate prints the configuration that Istio's control plane makes for the proxies of Gateways and Pods.
 //
-// FILE has Kubernetes' and Istio's objects as YAML. Each Gateway with a class of Istio gets the Service and the Pod that
-// Istio deploys for it. The output is `{"xds": {"NAMESPACE/NAME": {"configs": […]}}}`, each as Envoy's /config_dump.
+// Each FILE has Kubernetes' and Istio's objects as YAML. A Gateway with a class of Istio gets the Service and the Pod that
+// Istio deploys for it, unless it names an address. Each Pod of a file is a proxy, too: with the annotation `proxy: router`
+// one of a Gateway, else a sidecar. The output is one line for each file,
+// `{"xds": {"NAMESPACE/NAME": {"configs": […]}}}`, each as Envoy's /config_dump; Pods are `Pod/NAMESPACE/NAME`.
 package main
 
 import (
@@ -44,22 +46,21 @@ func text(value any, path ...string) string {
 	return found
 }
 
-// A proxy of a Gateway: its name, the address of its Pod, and whether it is a waypoint.
+// A proxy: its name, the address of its Pod, and its type.
 type deployed struct {
 	namespace, name, deployment, address string
 	labels                               map[string]string
-	waypoint                             bool
+	kind                                 model.NodeType
 }
 
 // deploy returns the proxy of a Gateway, and its objects: those that Istio's deployment controller makes.
 func deploy(gateway object, class string, number int) (deployed, []object) {
 	namespace, name := text(gateway, "metadata", "namespace"), text(gateway, "metadata", "name")
 	proxy := deployed{namespace: namespace, name: name, address: fmt.Sprintf("10.90.%d.%d", number/200, number%200+1)}
-	proxy.waypoint = class == "istio-waypoint"
 	managed := "istio.io-gateway-controller"
-	proxy.deployment = name + "-" + class
-	if proxy.waypoint {
-		proxy.deployment, managed = name, "istio.io-mesh-controller"
+	proxy.deployment, proxy.kind = name+"-"+class, model.Router
+	if class == "istio-waypoint" {
+		proxy.deployment, proxy.kind, managed = name, model.Waypoint, "istio.io-mesh-controller"
 	}
 	proxy.labels = map[string]string{
 		"gateway.networking.k8s.io/gateway-name":       name,
@@ -109,6 +110,25 @@ func deploy(gateway object, class string, number int) (deployed, []object) {
 	return proxy, []object{service, pod}
 }
 
+// podOf returns the proxy of a Pod of the file, which gets an address and becomes ready.
+func podOf(pod object, number int) deployed {
+	proxy := deployed{namespace: text(pod, "metadata", "namespace"), kind: model.SidecarProxy, labels: map[string]string{}}
+	proxy.deployment = text(pod, "metadata", "name")
+	proxy.name, proxy.address = proxy.deployment, fmt.Sprintf("10.92.%d.%d", number/200, number%200+1)
+	if text(pod, "metadata", "annotations", "proxy") == "router" {
+		proxy.kind = model.Router
+	}
+	own, _ := at(pod, "metadata", "labels").(object)
+	for label, value := range own {
+		proxy.labels[label] = fmt.Sprint(value)
+	}
+	pod["status"] = object{
+		"phase": "Running", "podIP": proxy.address, "podIPs": []any{object{"ip": proxy.address}},
+		"conditions": []any{object{"type": "Ready", "status": "True"}},
+	}
+	return proxy
+}
+
 func dumped(message proto.Message) *anypb.Any {
 	wrapped, err := anypb.New(message)
 	if err != nil {
@@ -119,12 +139,8 @@ func dumped(message proto.Message) *anypb.Any {
 
 // configuration returns the sections of a config dump of a proxy.
 func configuration(server *xds.FakeDiscoveryServer, proxy deployed, updated time.Time) json.RawMessage {
-	kind := model.Router
-	if proxy.waypoint {
-		kind = model.Waypoint
-	}
 	node := server.SetupProxy(&model.Proxy{
-		Type:            kind,
+		Type:            proxy.kind,
 		ConfigNamespace: proxy.namespace,
 		ID:              proxy.deployment + "-1." + proxy.namespace,
 		IPAddresses:     []string{proxy.address},
@@ -183,7 +199,7 @@ func translate(t test.Failer, file string) map[string]json.RawMessage {
 			controllers[text(one, "metadata", "name")] = text(one, "spec", "controllerName")
 		}
 	}
-	var proxies []deployed
+	var proxies, pods []deployed
 	var kube, istio []string
 	add := func(one object) {
 		printed, err := yaml.Marshal(one)
@@ -198,7 +214,12 @@ func translate(t test.Failer, file string) map[string]json.RawMessage {
 	}
 	for _, one := range objects {
 		class := text(one, "spec", "gatewayClassName")
-		if text(one, "kind") == "Gateway" && strings.HasPrefix(controllers[class], "istio.io/") {
+		addresses, _ := at(one, "spec", "addresses").([]any)
+		if text(one, "kind") == "Pod" {
+			proxy := podOf(one, len(pods))
+			pods = append(pods, proxy)
+		}
+		if text(one, "kind") == "Gateway" && strings.HasPrefix(controllers[class], "istio.io/") && len(addresses) == 0 {
 			proxy, made := deploy(one, class, len(proxies))
 			proxies = append(proxies, proxy)
 			for _, extra := range made {
@@ -217,6 +238,9 @@ func translate(t test.Failer, file string) map[string]json.RawMessage {
 	for _, proxy := range proxies {
 		found[proxy.namespace+"/"+proxy.name] = configuration(server, proxy, updated)
 	}
+	for _, proxy := range pods {
+		found["Pod/"+proxy.namespace+"/"+proxy.name] = configuration(server, proxy, updated)
+	}
 	return found
 }
 
@@ -228,15 +252,17 @@ func main() {
 		panic(err)
 	}
 	features.EnableAmbient = true
-	var found map[string]json.RawMessage
-	err := test.Wrap(func(t test.Failer) { found = translate(t, os.Args[1]) })
-	if found == nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for _, file := range os.Args[1:] {
+		var found map[string]json.RawMessage
+		err := test.Wrap(func(t test.Failer) { found = translate(t, file) })
+		if found == nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		printed, err := json.Marshal(object{"xds": found})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(string(printed))
 	}
-	printed, err := json.Marshal(object{"xds": found})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(string(printed))
 }
