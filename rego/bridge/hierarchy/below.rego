@@ -18,7 +18,7 @@ _sections_below(node) := accepted_sections(node) if {
 # The rules of a route declare the nodes below them.
 _backends_below(node) := {backend |
 	some backend, numbers in rule_backends(keys.parse(node).object)[node]
-	not index.names_delegates(backend)
+	levels.of(backend) != "Route"
 	exists(backend)
 	leads_to(keys.type_of(node), backend, numbers)
 } if {
@@ -32,14 +32,18 @@ _linked_below(object_key) := {} if {
 	not index.has_extension_links
 } else := {parent: below |
 	parents_of := {child: _parents_within(object_key, child) |
-		some declared in index.declared_children(object_key)
-		some named in routes_named(declared)
-		some child in _roles(named)
+		some declared in _declared_links(object_key)
+		some child in _roles(declared)
 		exists(trim_suffix(child, "@frontend"))
 	}
 	some parent in union({above | some above in parents_of})
 	below := {child | some child, above in parents_of; parent in above}
 }
+
+# The objects that are below an object by declared links, with those that a rule names by a label or an asterisk.
+_declared_links(object_key) := index.declared_children(object_key) if {
+	not index.has_extension_links
+} else := {named | some declared in index.declared_children(object_key); some named in routes_named(declared)}
 
 _parents_within(object_key, child) := {parent | some parent in parents(child); keys.whole(parent) == object_key} if {
 	levels.of(object_key) != "Route"
@@ -65,12 +69,15 @@ _declared_depth := 9
 # key), "declared above", or, by accepted links, "below" or "nodes above".
 next_step("declared below", object_keys) := _directly_below(object_keys)
 next_step(["declared below", bound], object_keys) := {key | some key in array.slice(sort(_directly_below(object_keys)), 0, bound)}
-next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)} | {parent |
-	index.has_extension_links
-	some key in object_keys
+
+next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)} if {
+	not index.has_extension_links
+} else := {parent | some key in object_keys; some named in _names_of(key); some parent in index.declared_parents(named)}
+
+# The keys by which links may name an object: a rule may delegate to all routes of a namespace.
+_names_of(key) := {key, every_route(key)} if {
 	levels.of(key) == "Route"
-	some parent in index.declared_parents(_every_route(key))
-}
+} else := {key}
 
 _directly_below(object_keys) := ({child |
 	some key in object_keys

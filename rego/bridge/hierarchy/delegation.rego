@@ -20,7 +20,9 @@ delegates(rule) if {
 
 # The nodes that place themselves directly above a node by extension modules, and the rules that delegate to a route: by
 # its name, by its label, or with all routes of its namespace.
-extended_above(node) := {above |
+extended_above(node) := set() if {
+	not index.has_extension_links
+} else := {above |
 	some above in index.declared_extension_parents(node)
 	not index.is_delegation_label(above)
 } | {rule |
@@ -34,9 +36,9 @@ extended_above(node) := {above |
 _groups_of(route_key) := {label |
 	some label in index.declared_extension_parents(route_key)
 	index.is_delegation_label(label)
-} | {_every_route(route_key)}
+} | {every_route(route_key)}
 
-_every_route(route_key) := concat("/", [keys.type_of(route_key), keys.namespace(route_key), "*"])
+every_route(route_key) := concat("/", [keys.type_of(route_key), keys.namespace(route_key), "*"])
 
 # The routes that a key of a group names, or else the node itself.
 routes_named(node) := index.declared_children(node) if {

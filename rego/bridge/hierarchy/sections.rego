@@ -105,6 +105,3 @@ exists(object_key) if {
 # PolicyKind (semantics T2).
 _is_virtual(type) if type in levels.virtual_types
 _is_virtual(type) if kinds.sets.virtual[type]
-
-# A backendRef by which kgateway selects routes with a label.
-_is_virtual("delegation.kgateway.dev/label")
