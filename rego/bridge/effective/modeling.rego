@@ -155,8 +155,9 @@ _is_about(feature, types) if {
 	kind in types
 }
 
-# Several policies meet on a path, or others contend with one of it for its target.
+# Several policies meet on a path. Of a kind whose policies conflict: others contend with one of them for its target.
 _meet(policy_kind, path, outcomes) if {
+	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
 	count(outcomes) > 1
 } else if {
 	kinds.get(policy_kind).notModeled[_].several
