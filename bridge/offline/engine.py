@@ -15,7 +15,7 @@ from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
 from bridge.model.keys import Key, group_of
 from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
-from bridge.offline.slicing import QUERIES, Question, Reading, Slice, Withheld
+from bridge.offline.slicing import FEW, QUERIES, Question, Reading, Slice, Withheld
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import Opa
@@ -333,7 +333,7 @@ async def _fill_from(
     """Yield an OPA with the objects of a source (None: unknown), or a slice of them for a question."""
     async with Opa(await starting) as opa:
         part = None
-        if question is not None:
+        if question is not None and (objects is None or len(objects) > FEW):
             withheld = Withheld(**await opa.query("withheld", {}))
             names = question.names(withheld.types)
             if names is not None and (objects is None or withheld.spares(objects, names)):

@@ -18,6 +18,7 @@ from bridge.opa.client import Opa
 
 QUERIES = ("slice", "withheld")  # that are sent here
 MOST = 3_000  # objects among which OPA searches: above this number, the whole costs less
+FEW = 200  # objects of a source: up to this number, too
 _PLAIN = re.compile(r"[\w.-]+", re.ASCII)  # names that JSON has only one form for
 
 

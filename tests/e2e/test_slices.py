@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from bridge.model.changes import Object
+from bridge.offline.slicing import FEW
 from tests.builders import http_route, policy, target_ref
 from tests.e2e.conftest import Run
 from tests.integration.test_slices import folder_of
@@ -19,7 +20,7 @@ def written(folder: Path, objects: list[Object]) -> Path:
 def test_route_that_does_not_exist_is_reported_with_similar_names_of_the_whole_folder(
     bridge: Run, tmp_path: Path
 ) -> None:
-    file = written(tmp_path, [*folder_of(12), http_route("checkout", "far")])
+    file = written(tmp_path, [*folder_of(FEW), http_route("checkout", "far")])
     misspelt = bridge("effective", "httproute/chekout", "--manifests", file)
     assert misspelt.returncode == 2
     assert "checkout" in misspelt.stderr
@@ -31,7 +32,7 @@ def test_route_that_does_not_exist_is_reported_with_similar_names_of_the_whole_f
 
 
 def test_policy_in_a_version_that_is_not_read_is_reported_with_each_route(bridge: Run, tmp_path: Path) -> None:
-    objects = folder_of(12)
+    objects = folder_of(FEW)
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
     crd = {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -47,7 +48,7 @@ def test_policy_in_a_version_that_is_not_read_is_reported_with_each_route(bridge
     objects[-1]["apiVersion"] = "test.example.com/v7"
     found = bridge("effective", "httproute/route-7", "-n", "shop", "--manifests", written(tmp_path, [crd, *objects]))
     assert found.returncode == 2
-    assert "route-11" in found.stderr
+    assert f"route-{FEW - 1}" in found.stderr
     assert "route-7" in found.stdout
 
 
@@ -60,7 +61,7 @@ def test_analysis_of_a_change_finds_conflicts_at_a_route_that_its_policy_did_not
     bridge: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "change").mkdir()
-    file, change = written(tmp_path, folder_of(12)), changed(tmp_path / "change", "route-8")
+    file, change = written(tmp_path, folder_of(FEW)), changed(tmp_path / "change", "route-8")
     found = json.loads(bridge("analyze", "-f", change, "--manifests", file, "-o", "json").stdout)
     assert {one["target"].rpartition("/")[2] for one in found["effective"]} == {"route-7#[0]", "route-8#[0]"}
 
@@ -69,7 +70,7 @@ def test_analysis_reads_standard_input_again_where_the_answer_needs_the_whole_fo
     bridge: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "change").mkdir()
-    file, change = written(tmp_path, folder_of(12)), changed(tmp_path / "change", "rout-8")
+    file, change = written(tmp_path, folder_of(FEW)), changed(tmp_path / "change", "rout-8")
     arguments = ("--manifests", file, "--source-namespace", "far")
     found = bridge("analyze", "-f", "-", *arguments, text=change.read_text())
     assert "namespace far has no objects" in found.stderr
@@ -81,7 +82,7 @@ def test_analysis_reads_standard_input_again_where_the_answer_needs_the_whole_fo
 
 
 def test_analysis_of_the_deletion_of_a_policy_by_its_name(bridge: Run, tmp_path: Path) -> None:
-    file = written(tmp_path, folder_of(12))
+    file = written(tmp_path, folder_of(FEW))
     found = json.loads(bridge("analyze", "--delete", "route-7", "--manifests", file, "-o", "json").stdout)
     assert found["objects"]["deleted"] == ["test.example.com/ColorPolicy/shop/route-7"]
     assert [one["target"].rpartition("/")[2] for one in found["effective"]] == ["route-7#[0]"]

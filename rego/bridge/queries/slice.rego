@@ -133,7 +133,7 @@ _named_by_asked := {ref.object |
 
 _roots := {key | some key in input.from} if {
 	input.from
-} else := {key | some key in (_asked | _named_by_asked); _is_followed(key)} | {object_key |
+} else := ({key | some key in (_asked | _named_by_asked); _is_followed(key)} | _followed_above) | {object_key |
 	some targets in _shared_targets
 	some target in targets
 	not _is_followed(target)
@@ -162,7 +162,8 @@ _named_above := {key | some key in (_asked | _named_by_asked); _is_above_routes(
 	_is_above_routes(end)
 }
 
-_is_followed(key) if levels.of(key) in {"Route", "Backend"}
+_is_followed(key) if levels.of(key) == "Route"
+_is_followed(key) if _is_backend(key)
 _is_followed(key) if key in _followed_above
 
 _neighbors[key] contains end if {

@@ -60,6 +60,46 @@ test_slice_is_everything_for_other_targets_and_for_policies_that_are_reported if
 	undescribed == null
 }
 
+# The slice for an input beside the routes that OPA has: all routes below a Gateway and its ListenerSets.
+_slice_for(question, objects, withheld) := found if {
+	found := v1.slice with input as object.union_n([
+		testing.changed(objects),
+		{"objects": withheld, "withheld": _versions},
+		question,
+	])
+}
+
+_at_set := testing.resource("gateway.networking.k8s.io/v1", "HTTPRoute", "shop", "at-set")
+
+_more := object.union(testing.resource("gateway.networking.k8s.io/v1", "ListenerSet", "infra", "more"), {"spec": {
+	"parentRef": {"name": "public"},
+	"listeners": [{"name": "web", "port": 81, "protocol": "HTTP"}],
+}})
+
+_of_set := object.union(_at_set, {"spec": {"parentRefs": [{"kind": "ListenerSet", "name": "more", "namespace": "infra"}], "rules": []}})
+
+_key_of_wide := "example.com/ColorPolicy/infra/wide"
+
+test_slice_for_a_policy_of_a_gateway_has_the_routes_of_its_listener_sets if {
+	wide := testing.color("infra", "wide", 1, [testing.ref("Gateway", "public")], {})
+	first := _slice_for({"targets": [_key_of_wide]}, [wide, _more], [])
+	"gateway.networking.k8s.io/ListenerSet/infra/more" in first.names
+	next := _slice_for({"targets": [_key_of_wide], "from": first.names}, [wide, _more], [_of_set])
+	_key_of_route("at-set") in next.read
+}
+
+test_slice_for_the_problems_of_a_route_has_the_other_routes_of_its_gateways if {
+	other := _route_to("other", "stock")
+	not _key_of_route("other") in _slice_for({"targets": [testing.cart_route]}, [], [other]).read
+	_key_of_route("other") in _slice_for({"subjects": [testing.cart_route]}, [], [other]).read
+}
+
+test_slice_is_everything_for_problems_where_constraints_may_judge_any_object if {
+	constraint := testing.resource("policybridge.io/v1alpha1", "Constraint", "-", "any")
+	_slice_for({"subjects": [testing.cart_route]}, [constraint], []) == null
+	_slice_for({"targets": [testing.cart_route]}, [constraint], []) != null
+}
+
 test_only_routes_and_policies_that_name_routes_are_withheld if {
 	v1.withheld.refs == ["targetRefs", "targetRef", "targetReference"]
 	v1.withheld.selectors == ["targetSelectors"]
