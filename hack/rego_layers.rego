@@ -9,6 +9,7 @@ package hack.rego_layers
 # Lowest first. Packages of one layer do not refer to each other.
 layers := [
 	{"bridge.lib"},
+	{"bridge.request"},
 	{"bridge.merge"},
 	{"bridge.lookup"},
 	{"bridge.index"},
@@ -21,7 +22,9 @@ layers := [
 	{"bridge.outcomes"},
 	{"bridge.status"},
 	{"bridge.effective_targets"},
-	{"bridge.request", "bridge.topology", "bridge.constraints", "bridge.expectations"},
+	{"bridge.table", "bridge.topology", "bridge.constraints", "bridge.expectations"},
+	{"bridge.routing"},
+	{"bridge.nearest"},
 	{"bridge.problems"},
 	{"bridge.queries"},
 	{"bridge.admission", "bridge.views", "bridge.answers", "bridge.proxies"},

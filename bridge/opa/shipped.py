@@ -120,7 +120,11 @@ def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Itera
 
 
 # What edges share with the hub.
-_OF_EDGES = ("bridge/lib/keys.rego", "bridge/lib/likeness.rego", "bridge/request/input.rego")
+_OF_EDGES = (
+    *(f"bridge/lib/{name}.rego" for name in ("implementations", "keys", "likeness")),
+    "bridge/request/input.rego",
+    *(f"bridge/routing/{name}.rego" for name in ("answer", "matching", "warnings")),
+)
 _EDGE = re.compile(r"^package edge$", re.MULTILINE)
 
 
@@ -131,7 +135,7 @@ def edge_bundle(root: Path) -> Bundle:
     modules = {f"edge/{path.name}": path.read_text(encoding="utf-8") for path in paths}
     modules = {path: _EDGE.sub("package bridge.v1", text) for path, text in modules.items()}
     shared = {path: (root / path).read_text(encoding="utf-8") for path in _OF_EDGES}
-    return build_bundle(modules | shared, {}, ("bridge/v1", "bridge/lib", "bridge/request"))
+    return build_bundle(modules | shared, {}, ("bridge/v1", "bridge/lib", "bridge/request", "bridge/routing"))
 
 
 def add_edge_policy(rules: Bundle, root: Path) -> Bundle:

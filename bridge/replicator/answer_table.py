@@ -15,8 +15,8 @@ from bridge.opa.client import Opa
 from bridge.replicator.documents import Path
 from bridge.replicator.slices import Slice, input_of_view, marks_of_view, put
 
-ANSWERS = "bridge_answers"  # the document of an edge
-_PARTS = ("targets", "rows", "entries", "listeners", "hosts", "matches", "rules")  # of the document
+ANSWERS = "bridge/table"  # the document of an edge
+_PARTS = ("targets", "rows", "entries", "listeners", "hosts", "matches", "rules", "served")  # of the document
 _KINDS = "active = object.keys(data.kinds); in_use = data.bridge.kinds.in_use"
 _BATCH = 20  # objects of a query: OPA commits no write while it evaluates one, about 0.1 s
 _ROUNDS = 3  # computations while OPA changes; the next one makes changes wait

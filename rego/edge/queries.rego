@@ -9,6 +9,7 @@ package edge
 import data.bridge.lib.keys
 import data.bridge.lib.likeness
 import data.bridge.request as requests
+import data.bridge.table
 
 # As the query of the hub.
 effective := unanswered if {
@@ -24,14 +25,14 @@ effective := unanswered if {
 } else := [{"target": node, "policyKind": kind, "paths": paths} |
 	some [node, kind] in _scopes
 	object.get(input, "policyKind", kind) == kind
-	paths := data.bridge_answers.rows[node][kind]
+	paths := table.rows[node][kind]
 ]
 
-_missing := [target | some target in input.targets; not data.bridge_answers.targets[target]]
+_missing := [target | some target in input.targets; not table.targets[target]]
 
-_scopes := data.bridge_answers.targets[input.targets[0]] if {
+_scopes := table.targets[input.targets[0]] if {
 	count(input.targets) == 1
-} else := {scope | some target in input.targets; some scope in data.bridge_answers.targets[target]}
+} else := {scope | some target in input.targets; some scope in table.targets[target]}
 
 _error(code, message) := {"error": {"code": code, "message": message}}
 
@@ -40,8 +41,8 @@ unanswered := needs_objects(sprintf("`%s`", [field])) if {
 	some field, value in object.filter(input, ["changes", "sourceNamespace", "staged"])
 	not value in {"", false}
 } else := _error("UnknownPolicyKind", sprintf("%v is not an active policy kind; active kinds: %s", [input.policyKind, concat(", ", in_use)])) if {
-	not input.policyKind in data.bridge_answers.kinds.active
-	in_use := data.bridge_answers.kinds.in_use
+	not input.policyKind in table.kinds.active
+	in_use := table.kinds.in_use
 }
 
 not_in_view(what) := _error("NotInView", sprintf("%s is not in the view %s: ask an OPA whose view has it", [what, data.bridge_view.name]))

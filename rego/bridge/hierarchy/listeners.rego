@@ -9,6 +9,13 @@ import data.bridge.lookup
 # The listeners of a Gateway or ListenerSet; of two with the same name the first (the API rejects such an object).
 listeners(object_key) := index.facts(object_key).listeners
 
+# The listener that is this node. Undefined if there is none.
+listener(node) := [found |
+	[object_key, name] := split(node, "#")
+	some found in listeners(object_key)
+	found.name == name
+][0]
+
 parents_at("Gateway", gateway) := {class | some class in index.facts(gateway).class; exists(class)}
 refused_above("Gateway", gateway) := {[class, "ParentNotFound"] | some class in index.facts(gateway).class; not exists(class)}
 

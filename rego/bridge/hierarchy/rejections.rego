@@ -239,8 +239,7 @@ _not_allowed_text(gateway, listener_set) := sprintf("%s does not accept Listener
 unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [keys.describe(listener_node), said]) if {
 	[object_key, name] := split(listener_node, "#")
 	conflict := unaccepted_listeners(object_key)[name]
-	listener := [listener | some listener in listeners(object_key); listener.name == name][0]
-	said := _unaccepted_text(conflict.reason, conflict.rival, object_key, listener)
+	said := _unaccepted_text(conflict.reason, conflict.rival, object_key, listener(listener_node))
 }
 
 _unaccepted_text("NotAllowed", gateway, listener_set, _) := _not_allowed_text(gateway, listener_set)

@@ -91,12 +91,7 @@ _written_and_default_refs(route_key) := array.concat(written, [object.filter(key
 
 has_port(_, 0)
 
-has_port(above, port) if {
-	parts := keys.parse(above)
-	some listener in listeners(parts.object)
-	listener.name == parts.section
-	listener.port == port
-}
+has_port(above, port) if listener(above).port == port
 
 # A parentRef with a port binds its route to that port of a frontend, without a port to all (GEP-1294, "Ports"). If
 # routes of several types use one port, only one type counts (GEP-1294, "Route types"). Both are decided for each port

@@ -29,10 +29,9 @@ _routes_with_paths(gateway, places) := {route |
 # The places of a route, `[port, hostname, path]`.
 _places(route_key) := {[found.port, hostname, path] |
 	spec := lookup.get(route_key).spec
-	some listener in parents(route_key)
-	levels.of(listener) == "Listener"
-	some found in listeners(keys.whole(listener))
-	found.name == keys.parse(listener).section
+	some node in parents(route_key)
+	levels.of(node) == "Listener"
+	found := listener(node)
 	some hostname in common_hostnames([lower(name) | some name in spec.hostnames], lower(object.get(found, "hostname", "")))
 	some path in _paths_of_rules(spec.rules)
 }

@@ -543,9 +543,8 @@ _unknown_of_chain(listener, chain, routes) := array.flatten([
 		not envoy.is_of_type(filter.typedConfig, "ConnectionLimit")
 	],
 	["its filter chain is for other connections than the listener" |
-		some one in hierarchy.listeners(keys.object_of(_listener(routes)))
-		one.name == keys.parse(_listener(routes)).section
-		not _takes_connections(listener, object.get(chain, "filterChainMatch", {}), one)
+		own := hierarchy.listener(_listener(routes))
+		not _takes_connections(listener, object.get(chain, "filterChainMatch", {}), own)
 	],
 ])
 

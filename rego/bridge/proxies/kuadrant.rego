@@ -144,7 +144,5 @@ _name(node) := trim_prefix(concat("#", [one | some one in [sprintf("%s/%s", [par
 }
 
 _hosts(listener, route) := {host |
-	some one in hierarchy.listeners(keys.object_of(listener))
-	one.name == keys.parse(listener).section
-	some host in hierarchy.common_hostnames(object.get(lookup.get(route).spec, "hostnames", []), object.get(one, "hostname", ""))
+	some host in hierarchy.common_hostnames(object.get(lookup.get(route).spec, "hostnames", []), object.get(hierarchy.listener(listener), "hostname", ""))
 }

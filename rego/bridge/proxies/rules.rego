@@ -34,11 +34,9 @@ _rule_of(node) := {"type": keys.type_of(node), "matches": hierarchy.written_matc
 
 # The hostnames that the listener takes for the route (HTTPRouteSpec.hostnames).
 _hosts(node, via) := {lower(host) |
-	parts := keys.parse(via)
-	some listener in hierarchy.listeners(parts.object)
-	listener.name == parts.section
+	listener := hierarchy.listener(via)
 	some host in hierarchy.common_hostnames(object.get(lookup.get(keys.object_of(node)).spec, "hostnames", []), object.get(listener, "hostname", ""))
-	not hierarchy.is_isolated(parts.object, listener, [host])
+	not hierarchy.is_isolated(keys.object_of(via), listener, [host])
 }
 
 _rule_row(entries, rule, hosts) := _about_rule([], [], "cannot be read", "the rules do not know how the proxy matches requests of this rule") if {

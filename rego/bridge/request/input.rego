@@ -1,11 +1,29 @@
+# METADATA
+# title: Request
+# description: |
+#   The request that the input of `request` describes, on the hub and at an edge: its form, and where the routing table has
+#   what may serve it.
 package bridge.request
 
-import data.bridge.lib.keys
 import data.bridge.lib.likeness
 
 # The request in `input`, with defaults: `{protocol, port, host, path, pathAndQuery, method, headers, query, service, rpc}`.
 # `protocol` is HTTP, HTTPS, GRPC, TLS, TCP or UDP; `port` 0 means any.
 request := {
+	"protocol": "HTTP",
+	"port": 0,
+	"host": input.host,
+	"path": path,
+	"pathAndQuery": path,
+	"method": object.get(input, "method", "GET"),
+	"headers": {},
+	"query": {},
+	"service": call[0],
+	"rpc": call[1],
+} if {
+	is_plain
+	path := object.get(input, "path", "/")
+} else := {
 	"protocol": _protocol,
 	"port": object.get(input, "port", 0),
 	"host": _host,
@@ -18,6 +36,16 @@ request := {
 	"query": {name: array.flatten([value])[0] | some name, value in input.query},
 	"service": call[0],
 	"rpc": call[1],
+}
+
+# Most requests have only these fields. To compare each with its schema and complete the request takes half of the time of
+# the answer at an edge.
+is_plain if {
+	object.remove(input, ["gateway", "host", "path", "method"]) == {}
+	regex.match(`^[a-z0-9.-]{0,252}[a-z0-9]$`, input.host)
+	regex.match(`^/[^?#]{0,1000}$`, object.get(input, "path", "/"))
+	is_string(object.get(input, "method", ""))
+	count(object.get(input, "method", "")) < 50
 }
 
 _path := object.get(input, "path", {true: sprintf("/%s/%s", call), false: "/"}[_protocol == "GRPC"])
@@ -98,6 +126,8 @@ _forms := array.flatten([
 	],
 ])
 
+gateway_message := "gateway must be the key of a Gateway, or of a mesh frontend, <group>/<Kind>/<namespace>/<name>[@frontend]"
+
 _no_slash := {"type": "string", "pattern": "^[^/]*$"}
 
 _values := {"type": "object", "additionalProperties": {"anyOf": [
@@ -117,64 +147,45 @@ specificity(hostname) := [0, 0] if {
 	startswith(hostname, "*.")
 } else := [0 - count(hostname), 0 - count(hostname)]
 
-# The rank in place of a hostname's if no hostname that a listener has in common with a route covers the host.
-no_virtual_host := [1]
+# The hostnames of routes and listeners that may be for the request, the most specific first. In TCP and UDP no host is
+# visible.
+hostnames := ["*"] if {
+	request.protocol in {"TCP", "UDP"}
+} else := covering_hostnames(request.host)
 
-overweight_message := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
-
-# The maximum weight of all patterns that one query compiles.
-_query_bound := 200000
-
-# Of routes with the weights of their patterns, those whose patterns are too many. Routes with the lowest weight are
-# kept, so one route cannot use the bound of all others.
-overweight(weights) := {route | some route, weight in weights; weight > limit} if {
-	heaviest := max({0} | {weight | some weight in weights})
-	limit := max({0} | {limit |
-		some limit in ({heaviest} | {bits.lsh(1, exponent) | some exponent in numbers.range(0, 17)})
-		sum([weight | some weight in weights; weight <= limit]) <= _query_bound
-	})
+# The paths that the routing table has for the request: `any` has `=` and an exact path, prefixes with a slash at the end,
+# and `*`; `GRPC` has a service, and `*`.
+paths := {
+	"any": array.concat([concat("", ["=", request.path]), "*"], [substring(path, 0, slash + 1) | some slash in indexof_n(path, "/")]),
+	"GRPC": [request.service, "*"],
+} if {
+	path := concat("", [request.path, "/"])
 }
 
-# `nearest` if rules are undecided, so the serving rule is unknown.
-undecided_answer(rules) := {
-	"reached": "Route",
-	"reason": "CannotTell",
-	"message": sprintf("Cannot tell: %s may serve it, but %s", [keys.describe(rules[0].node), _undecided(rules[0])[1]]),
-	"candidates": [object.union(rule, {"reason": _undecided(rule)[0]}) | some rule in rules],
+# The part of the routing table that has the listeners for the request: the protocol that the input names, or `default`.
+mode := input.protocol if {
+	object.get(input, "protocol", "GRPC") != "GRPC"
+} else := request.protocol if {
+	not request.protocol in {"GRPC", "HTTP"}
+} else := "default"
+
+http_type := "gateway.networking.k8s.io/HTTPRoute"
+
+grpc_type := "gateway.networking.k8s.io/GRPCRoute"
+
+# The types of routes that may serve a protocol, in order of preference. A gRPC call is an HTTP request, too; the contents
+# of a TLS listener's connection are not visible.
+types_by_protocol := {
+	"HTTP": ["gateway.networking.k8s.io/HTTPRoute"],
+	"HTTPS": ["gateway.networking.k8s.io/HTTPRoute"],
+	"GRPC": ["gateway.networking.k8s.io/GRPCRoute", "gateway.networking.k8s.io/HTTPRoute"],
+	"TLS": ["gateway.networking.k8s.io/TLSRoute", "gateway.networking.k8s.io/TCPRoute"],
+	"TCP": ["gateway.networking.k8s.io/TCPRoute"],
+	"UDP": ["gateway.networking.k8s.io/UDPRoute"],
 }
 
-# Why it is unknown whether a rule serves the request, `[reason, text]`.
-_undecided(rule) := ["Delegated", delegated_message] if {
-	rule.message == delegated_message
-} else := ["PatternNotCompiled", "its pattern is too large to compile"]
-
-delegated_message := "it delegates the request to other routes, against which the bridge does not match requests"
-
-no_listener_message := sprintf("No listener accepts %s%s%s", [request.protocol, _for_host, concat("", [sprintf(" on port %d", [request.port]) | request.port != 0])])
-no_rule_message := sprintf("No rule of the routes for %s matches", [request.host])
-no_route_message(kinds, listener_name) := sprintf("No %s%s is attached to %s", [kinds, _for_host, listener_name])
-
-_for_host := {true: "", false: sprintf(" for %s", [request.host])}[request.host == ""]
-
-# The warning that data planes may choose a rule by another path (RFC 3986, 6.2.2: dot segments and encoded characters that
-# need no encoding; also empty segments): Gateway API leaves it to them. Envoy Gateway's proxies do all of it.
-path_warnings := [{"reason": "PathNotNormal", "message": message} |
-	request.protocol in {"HTTP", "HTTPS"}
-	regex.match(_not_normal, request.path)
-	message := sprintf("Data planes may normalize the path %s before they choose a rule: request its normal form too", [request.path])
-]
-
-_not_normal := `//|/\.\.?(/|$)|\\|%(2[dDeEfF]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[cCfF]|7[eE])`
-
-# The warning that other data planes may have no rule for the request, because of a route at a more specific hostname.
-more_specific_warning(route_key, name) := {"reason": "MoreSpecificHostname", "message": sprintf(
-	"%s has the more specific hostname %s, and none of its rules match: data planes based on Envoy return 404 here",
-	[keys.describe(route_key), name],
-)}
-
-# Another reading of the specification than that of the answer has another rule (null: none) for the request.
-specification_message(null, name) := sprintf("Gateway API lets no rule serve this request, %s does", [name])
-specification_message(rule, name) := sprintf("Gateway API lets %s serve this request, %s does not", [keys.describe(rule), name]) if rule != null
-
-virtual_host_message(null) := "data planes based on Envoy return 404 here: another hostname is more specific"
-virtual_host_message(rule) := sprintf("data planes based on Envoy let %s serve this request: they compare the hostnames that routes and listeners have in common", [keys.describe(rule)]) if rule != null
+# The part of the routing table that has the matches of a route: only gRPC calls are for GRPCRoutes, unless an
+# implementation compares paths alone.
+bucket(type) := "GRPC" if {
+	type == grpc_type
+} else := "any"

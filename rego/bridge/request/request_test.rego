@@ -35,52 +35,50 @@ test_errors_of_a_request_are_reported if {
 		{"grpc": {"service": "a/b", "method": "c"}},
 		{"headers": {"a": 1}},
 		{"query": {"a": []}},
-		{"gateway": "Gateway/x"},
-		{"gateway": "gateway.networking.k8s.io/HTTPRoute/a/b"},
 	]
 	every query_input in wrong {
-		request.input_problem with input as query_input
+		request.form_problem with input as query_input
 	}
-	not request.input_problem with input as {"host": "a", "path": "/", "port": 80, "headers": {"a": ["b"]}}
+	not request.form_problem with input as {"host": "a", "path": "/", "port": 80, "headers": {"a": ["b"]}}
 }
 
 test_a_port_has_16_bits if {
 	every port in [1, 65535] {
-		not request.input_problem with input as {"host": "a", "port": port}
+		not request.form_problem with input as {"host": "a", "port": port}
 	}
 	every port in [0, 65536] {
-		request.input_problem == "port must be a number from 1 to 65535" with input as {"host": "a", "port": port}
+		request.form_problem == "port must be a number from 1 to 65535" with input as {"host": "a", "port": port}
 	}
 }
 
 test_a_url_is_no_host if {
 	every host in ["https://shop.example.com", "shop.example.com/cart", "shop.example.com?a=b", "ann@shop", "a:b", "a b"] {
-		startswith(request.input_problem, "host must be a hostname: ") with input as {"host": host}
-		startswith(request.input_problem, "sni must be a hostname: ") with input as {"sni": host}
+		startswith(request.form_problem, "host must be a hostname: ") with input as {"host": host}
+		startswith(request.form_problem, "sni must be a hostname: ") with input as {"sni": host}
 	}
 	every host in ["shop.example.com", "shop.example.com:8080", "10.0.0.1", "[2001:db8::1]:80", "*.example.com", ""] {
-		not request.input_problem with input as {"host": host}
+		not request.form_problem with input as {"host": host}
 	}
 }
 
 test_of_several_mistakes_the_first_is_reported if {
-	request.input_problem == "host must be a string" with input as {"host": 1, "path": 2, "method": []}
-	found := request.input_problem with input as {"headers": 1, "query": [1]}
+	request.form_problem == "host must be a string" with input as {"host": 1, "path": 2, "method": []}
+	found := request.form_problem with input as {"headers": 1, "query": [1]}
 	found == "headers must be an object of strings, or of lists of strings"
 }
 
 test_a_plain_request_has_none if {
-	not request.input_problem with input as {"host": "shop.example.com", "path": "/", "port": 443}
+	not request.form_problem with input as {"host": "shop.example.com", "path": "/", "port": 443}
 }
 
 # The time and memory of a request grow with the square of its labels and segments.
 test_long_host_or_path_is_a_mistake if {
 	long := concat("", ["a." | some _ in numbers.range(1, 131)])
-	request.input_problem == "host must have at most 260 characters" with input as {"host": long}
-	request.input_problem == "sni must have at most 260 characters" with input as {"sni": long}
+	request.form_problem == "host must have at most 260 characters" with input as {"host": long}
+	request.form_problem == "sni must have at most 260 characters" with input as {"sni": long}
 	path := concat("", ["/a" | some _ in numbers.range(1, 4097)])
-	request.input_problem == "path must have at most 8192 characters" with input as {"path": path}
-	not request.input_problem with input as {"path": substring(path, 0, 8192), "host": substring(long, 0, 253)}
+	request.form_problem == "path must have at most 8192 characters" with input as {"path": path}
+	not request.form_problem with input as {"path": substring(path, 0, 8192), "host": substring(long, 0, 253)}
 }
 
 test_a_mistake_is_explained_by_the_expected_form if {
@@ -97,20 +95,7 @@ test_a_mistake_is_explained_by_the_expected_form if {
 		[{"headers": {"a": 1}}, "headers must be an object of strings, or of lists of strings"],
 		[{"query": {"a": []}}, "query must be an object of strings, or of lists of strings"],
 		[{"query": {"a": ["b", 1]}}, "query must be an object of strings, or of lists of strings"],
-		[{"gateway": "core/Service/shop/cart"}, concat("", [
-			"gateway must be the key of a Gateway, or of a mesh frontend, ",
-			"<group>/<Kind>/<namespace>/<name>[@frontend]",
-		])],
 	] {
-		request.input_problem == row[1] with input as row[0]
+		request.form_problem == row[1] with input as row[0]
 	}
-}
-
-test_a_backend_is_reached_once_and_only_if_requests_get_through if {
-	request.reachable_backends([
-		{"backend": "acme.io/Bucket/shop/files", "target": "acme.io/Bucket/shop/files", "problem": null},
-		{"backend": "core/Service/shop/gone", "target": "core/Service/shop/gone#http", "problem": {"reason": "BackendNotFound"}},
-		{"backend": "core/Service/shop/cart", "target": "core/Service/shop/cart#http", "problem": null},
-		{"backend": "core/Service/shop/cart", "target": "core/Service/shop/cart#admin", "problem": null},
-	]) == ["acme.io/Bucket/shop/files", "core/Service/shop/cart", "core/Service/shop/cart#http", "core/Service/shop/cart#admin"]
 }

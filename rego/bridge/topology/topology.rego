@@ -193,11 +193,7 @@ _hostnames(node) := {"hostnames": names | names := [name | some name in _named_h
 
 _named_hosts("Route", node) := lookup.get(node).spec.hostnames
 
-_named_hosts("Listener", node) := {listener.hostname |
-	parts := keys.parse(node)
-	some listener in hierarchy.listeners(parts.object)
-	listener.name == parts.section
-}
+_named_hosts("Listener", node) := [hierarchy.listener(node).hostname]
 
 _is_in_picture(object_key) if {
 	hierarchy.has_place(object_key)

@@ -1,8 +1,12 @@
 package bridge.v1
 
+import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
+import data.bridge.nearest
 import data.bridge.queries
 import data.bridge.request as requests
+import data.bridge.table
 
 # METADATA
 # description: |
@@ -14,10 +18,18 @@ request := problem if {
 } else := problem if {
 	problem := queries.input_problem
 } else := queries.error("InvalidInput", message) if {
-	message := requests.input_problem
+	message := requests.form_problem
+} else := queries.error("InvalidInput", requests.gateway_message) if {
+	gateway := input.gateway
+	not _takes_requests(gateway)
 } else := problem if {
 	problem := queries.problem([["gateway", "optional node"]])
 } else := queries.not_in_view("a Gateway") if {
 	lookup.has_view
-	count(requests.gateways) == 0
-} else := requests.answer
+	count(table.gateways) == 0
+} else := nearest.answer
+
+_takes_requests(key) if {
+	keys.parse(key).section == ""
+	levels.of(key) in {"Gateway", "Frontend"}
+}

@@ -1,6 +1,6 @@
-package bridge.request_test
+package bridge.routing_test
 
-import data.bridge.request
+import data.bridge.routing
 import data.bridge.testing
 
 _envoy_gateway := "gateway.envoyproxy.io/gatewayclass-controller"
@@ -15,12 +15,12 @@ _match_of(match) := {"parent": {}, "match": match}
 _under(controller, listeners, routes, query_input) := found if {
 	class := testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": controller})
 	objects := array.concat([class, testing.gateway("public", listeners)], routes)
-	answer := request.answer with input as object.union({"host": "a.test", "path": "/p/q", "changes": {"upsert": objects}}, query_input)
+	answer := routing.answer with input as object.union({"host": "a.test", "path": "/p/q", "changes": {"upsert": objects}}, query_input)
 	found := object.union(answer, {"served": split(answer.rule, "/")[3]})
 } else := answer if {
 	class := testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": controller})
 	objects := array.concat([class, testing.gateway("public", listeners)], routes)
-	answer := request.answer with input as object.union({"host": "a.test", "path": "/p/q", "changes": {"upsert": objects}}, query_input)
+	answer := routing.answer with input as object.union({"host": "a.test", "path": "/p/q", "changes": {"upsert": objects}}, query_input)
 }
 
 _reasons(answer) := [[warning.reason, warning.message] | some warning in answer.warnings]
@@ -109,32 +109,6 @@ test_method_without_a_service_is_the_end_of_path_and_query_for_envoy_gateway if 
 	}
 	specification := {"path": "/shop.Cart/Add", "grpc": {"service": "shop.Cart", "method": "Add"}, "query": {"q": "1"}}
 	_under("example.com/x", _one_listener, [calls], specification).served == "calls#r"
-}
-
-test_calls_of_envoy_gateway_are_ordered_by_their_paths if {
-	order := [request._rank_by_paths("gateway.networking.k8s.io/GRPCRoute", conditions) |
-		some method in [{"service": "s", "method": "m"}, {"service": "s", "method": "m", "type": "RegularExpression"}, {"service": "s", "type": "RegularExpression"}, {"service": "s"}, {"method": "m"}, {}]
-		conditions := request.conditions_of("Envoy Gateway", "gateway.networking.k8s.io/GRPCRoute", {"method": method})
-	] with input as {"grpc": {"service": "s", "method": "m"}}
-	[rank[0] | some rank in order] == [0, 1, 1, 2, 2, 2]
-	[[rank[1], rank[2][0]] | some rank in order] == [[-4, 0], [-4, 0], [-25, 0], [-2, 0], [0, -1], [0, 0]]
-}
-
-# Istio: createGRPCURIMatch and sortHTTPRoutes in pilot/pkg/config/kube/gateway/conversion.go.
-test_calls_of_istio_are_ordered_by_exact_calls_services_and_patterns if {
-	order := [request._match_order("Istio", "gateway.networking.k8s.io/GRPCRoute", conditions)[1] |
-		some match in [
-			{"method": {"service": "s", "method": "m"}},
-			{"method": {"service": "s"}, "headers": [{"name": "x", "value": "1"}]},
-			{"method": {"service": "s"}},
-			{"method": {"service": "s", "method": "m", "type": "RegularExpression"}},
-			{"method": {"service": "s", "type": "RegularExpression"}},
-			{"method": {"method": "m"}},
-			{},
-		]
-		conditions := request.conditions_of("Istio", "gateway.networking.k8s.io/GRPCRoute", match)
-	] with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"x": "1"}}
-	order == [[0, -4, 0], [1, -3, -1], [1, -3, 0], [2, -4, 0], [2, -5, 0], [2, -8, 0], [3, 0, 0]]
 }
 
 test_path_that_data_planes_may_normalize_has_a_warning if {

@@ -1,24 +1,8 @@
-package bridge.request_test
+package bridge.routing_test
 
-import data.bridge.request
+import data.bridge.routing
+import data.bridge.table
 import data.bridge.testing
-
-test_a_host_is_covered_by_its_name_the_wildcards_above_it_and_by_any if {
-	request.covering_hostnames("a.shop.example.com") == ["a.shop.example.com", "*.shop.example.com", "*.example.com", "*.com", "*"]
-	request.covering_hostnames("localhost") == ["localhost", "*"]
-	request.covering_hostnames("") == ["*"]
-}
-
-test_a_name_is_more_specific_than_a_wildcard_and_the_longer_of_two if {
-	names := ["*", "*.com", "*.example.com", "a.b", "www.example.com"]
-	[name | some [_, name] in sort({[request.specificity(name), name] | some name in names})] == [
-		"www.example.com",
-		"a.b",
-		"*.example.com",
-		"*.com",
-		"*",
-	]
-}
 
 _public := "gateway.networking.k8s.io/Gateway/infra/public"
 
@@ -34,7 +18,7 @@ _listeners := testing.gateway("public", [
 _entries(query_input) := _entries_of(_listeners, query_input)
 
 _entries_of(gateway, query_input) := [split(node, "#")[1] | some node in found] if {
-	found := request.entry_points with input as object.union(query_input, {"changes": {"upsert": [gateway]}})
+	found := routing.entry_points with input as object.union(query_input, {"changes": {"upsert": [gateway]}})
 }
 
 test_the_listener_with_the_most_specific_hostname_takes_the_request if {
@@ -46,7 +30,7 @@ test_the_listener_with_the_most_specific_hostname_takes_the_request if {
 test_a_listener_of_another_port_or_protocol_takes_it_not if {
 	_entries({"host": "shop.example.com", "port": 81}) == []
 	_entries({"port": 90}) == ["raw"]
-	reason := request.listener_refusal(sprintf("%s#own", [_public])) with input as {
+	reason := table.refusal(sprintf("%s#own", [_public])) with input as {
 		"host": "shop.example.com", "port": 81,
 		"changes": {"upsert": [_listeners]},
 	}

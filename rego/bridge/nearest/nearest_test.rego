@@ -1,6 +1,6 @@
-package bridge.request_test
+package bridge.nearest_test
 
-import data.bridge.request
+import data.bridge.nearest
 import data.bridge.testing
 
 _far(name, hostname, path) := object.union(
@@ -9,7 +9,7 @@ _far(name, hostname, path) := object.union(
 )
 
 _reached(query_input, objects) := found if {
-	found := request.nearest with input as object.union(query_input, {"changes": {"upsert": objects}})
+	found := nearest.answer.nearest with input as object.union(query_input, {"changes": {"upsert": objects}})
 }
 
 _one_gateway := testing.gateway("public", [testing.listener("http", 80)])
@@ -22,14 +22,14 @@ test_without_a_gateway_nothing_is_reached if {
 test_gateways_that_the_user_may_not_read_are_not_called_missing if {
 	route := testing.route("cart", [{"name": "edge", "namespace": "infra"}], [{"name": "all"}])
 	named := object.union(route, {"spec": {"hostnames": ["shop.example.com"]}})
-	found := request.answer.nearest with input as {"host": "shop.example.com", "changes": {"upsert": [named]}}
+	found := nearest.answer.nearest with input as {"host": "shop.example.com", "changes": {"upsert": [named]}}
 		with data.unread as {"gateway.networking.k8s.io/Gateway": []}
 	[found.reason, found.message] == ["CannotTell", "You can't read the Gateways, so the rule that serves this request is unknown"]
 	[[one.reason, one.message] | some one in found.candidates] == [["CannotTell", "may be attached: you can't read Gateway/infra/edge"]]
 }
 
 test_a_rule_that_the_user_may_not_read_may_serve_a_request if {
-	found := request.answer with input as {"host": "shop.example.com", "path": "/x", "changes": {"upsert": [_one_gateway, _far("a", "shop.example.com", "/cart")]}}
+	found := nearest.answer with input as {"host": "shop.example.com", "path": "/x", "changes": {"upsert": [_one_gateway, _far("a", "shop.example.com", "/cart")]}}
 		with data.unread as {"gateway.networking.k8s.io/HTTPRoute": ["shop"]}
 	[found.nearest.reason, found.nearest.message, found.failure] == [
 		"CannotTell", "No rule that you can read serves this request. No rule of the routes for shop.example.com matches", null,
@@ -58,7 +58,7 @@ _answer_of(matches) := found if {
 		"rules": [{"name": "r", "matches": matches}],
 	})
 	query_input := {"host": "odd.example.com", "path": "/b", "headers": {"a": "x"}}
-	found := request.answer with input as object.union(query_input, testing.changed([route]))
+	found := nearest.answer with input as object.union(query_input, testing.changed([route]))
 }
 
 test_rule_with_a_heavy_pattern_is_undecided_unless_it_serves_the_request_anyway if {
@@ -69,61 +69,24 @@ test_rule_with_a_heavy_pattern_is_undecided_unless_it_serves_the_request_anyway 
 	[served.rule, served.undecided] == ["gateway.networking.k8s.io/HTTPRoute/shop/odd#r", []]
 }
 
-_http_route_key := "gateway.networking.k8s.io/HTTPRoute/shop/odd"
-
-_failure(filters, destinations) := _guarded_failure(filters, destinations, [])
-
-_guarded_failure(filters, destinations, filter_destinations) := found if {
-	found := request.failure(_http_route_key, {"filters": filters}, destinations, filter_destinations) with input as {"host": "odd.example.com"}
-}
-
-test_rule_without_a_backend_that_gets_requests_fails if {
-	_failure([], []) == {"status": "500", "message": "the rule has no backends, and no filter that answers requests"}
-	every destination in [{"problem": null, "weight": 0}, {"problem": {"reason": "BackendNotFound"}, "weight": 1}] {
-		_failure([], [destination]).message == "no backend of the rule gets requests: each has the weight 0, or fails"
-		_failure([{"type": "URLRewrite"}], [destination]).status == "500"
-		_failure([{"type": "RequestRedirect"}], [destination]) == null
-		_failure([{"type": "ExtensionRef"}], [destination]) == null
-		_failure([], [destination, {"problem": null, "weight": 1}]) == null
-	}
-}
-
 test_route_that_names_another_listener_is_told_apart_from_one_that_is_attached_there if {
 	listeners := [testing.listener("http", 80), object.union(testing.listener("other", 81), {"allowedRoutes": {"namespaces": {"from": "Same"}}})]
 	gateway := testing.gateway("two", listeners)
 	route := testing.route("odd", [{"name": "two", "namespace": "infra", "sectionName": "other"}], [{"matches": [{"path": {"value": "/"}}]}])
 	query_input := {"host": "odd.example.com", "port": 80, "gateway": "gateway.networking.k8s.io/Gateway/infra/two"}
-	near := request.nearest with input as object.union(query_input, testing.changed([gateway, route]))
+	near := nearest.answer.nearest with input as object.union(query_input, testing.changed([gateway, route]))
 	[[one.reason, one.message] | some one in near.candidates] == [["OtherListener", "names another listener, and is attached to none"]]
 	open := json.patch(gateway, [{"op": "replace", "path": "/spec/listeners/1/allowedRoutes/namespaces/from", "value": "All"}])
-	attached := request.nearest with input as object.union(query_input, testing.changed([open, route]))
+	attached := nearest.answer.nearest with input as object.union(query_input, testing.changed([open, route]))
 	[one.message | some one in attached.candidates] == ["is attached to Gateway/infra/two#other"]
 }
 
 test_entry_points_that_refuse_a_request_name_their_protocols_and_hosts if {
 	gateway := testing.gateway("two", [testing.listener("http", 80)])
 	query_input := {"host": "odd.example.com", "port": 81, "gateway": "gateway.networking.k8s.io/Gateway/infra/two"}
-	near := request.nearest with input as object.union(query_input, testing.changed([gateway]))
+	near := nearest.answer.nearest with input as object.union(query_input, testing.changed([gateway]))
 	near.message == "No listener accepts HTTP for odd.example.com on port 81"
 	[[one.reason, one.message] | some one in near.candidates] == [["PortDiffers", "accepts HTTP on port 80 for any hostname"]]
-}
-
-_authorization := {"filter": "ExternalAuth", "place": "filters[0]", "problem": {"reason": "BackendNotFound"}}
-
-_open := {"problem": null, "weight": 1, "filters": []}
-
-test_rule_with_authorization_without_a_backend_fails_closed if {
-	filters := [{"type": "ExternalAuth"}, {"type": "RequestRedirect"}]
-	_guarded_failure(filters, [_open], [_authorization]).message == "the filter ExternalAuth has no backend, and fails closed"
-	_guarded_failure(filters, [_open], [object.union(_authorization, {"problem": null})]) == null
-	_guarded_failure(filters, [_open], [object.union(_authorization, {"filter": "RequestMirror"})]) == null
-}
-
-test_backend_with_authorization_without_a_backend_gets_no_requests if {
-	guarded := object.union(_open, {"filters": [{"type": "ExternalAuth"}]})
-	closed := object.union(_authorization, {"place": "backendRefs[1].filters[0]"})
-	_guarded_failure([], [_open, guarded], [closed]) == null
-	_guarded_failure([], [object.union(_open, {"weight": 0}), guarded], [closed]).status == "500"
 }
 
 test_route_for_grpc_is_nearest_to_a_request_that_is_no_call if {
@@ -144,16 +107,16 @@ test_route_of_the_host_that_nothing_accepts_is_named_first if {
 		"gatewayClassName": "example",
 		"listeners": [object.union(testing.listener("http", 80), {"hostname": "b.test"})],
 	})
-	found := request.answer with input as object.union({"host": "a.away.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
+	found := nearest.answer with input as object.union({"host": "a.away.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
 	found.nearest.reason == "NoListener"
 	[[one.node, one.message] | some one in found.nearest.candidates; one.reason == "NotAttached"] == [
 		["gateway.networking.k8s.io/HTTPRoute/shop/alone", "is not attached: it names no parent"],
 		["gateway.networking.k8s.io/HTTPRoute/shop/away", "is not attached: Gateway/infra/gone does not exist"],
 	]
-	none := request.answer with input as {"host": "a.away.test", "changes": {"upsert": [away]}}
+	none := nearest.answer with input as {"host": "a.away.test", "changes": {"upsert": [away]}}
 	none.nearest.reason == "NoGateway"
 	[one.node | some one in none.nearest.candidates] == ["gateway.networking.k8s.io/HTTPRoute/shop/away"]
-	other := request.answer with input as object.union({"host": "a.other.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
+	other := nearest.answer with input as object.union({"host": "a.other.test", "gateway": "gateway.networking.k8s.io/Gateway/infra/named"}, testing.changed([away, alone, gateway]))
 	[one | some one in other.nearest.candidates; one.reason == "NotAttached"] == []
 }
 

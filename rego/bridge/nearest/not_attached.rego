@@ -1,8 +1,9 @@
-package bridge.request
+package bridge.nearest
 
 import data.bridge.hierarchy
 import data.bridge.lib.keys
 import data.bridge.lookup
+import data.bridge.request as requests
 
 _most_routes := 5
 
@@ -21,7 +22,7 @@ _not_attached := {route |
 	some kind in ["HTTPRoute", "GRPCRoute", "TLSRoute"]
 	some route in lookup.keys_of(concat("/", [keys.gateway_api, kind]))
 	hostnames := {lower(name) | some name in lookup.get(route).spec.hostnames}
-	some name in covering_hostnames(request.host)
+	some name in requests.covering_hostnames(requests.request.host)
 	name in hostnames
 	hierarchy.not_attached([route])
 }
