@@ -242,7 +242,7 @@ undecided(node) := [] if {
 		unknown != ""
 		not _is_outranked(served, rank)
 	}
-	first_of_each := {min({one | some one in open; one[1].node == rule.node}) | some [_, rule] in open}
+	first_of_each := {min({one | some one in open; one[1].node == rule}) | some rule in {one[1].node | some one in open}}
 }
 
 # Matches with equal ranks are of one rule, which serves the request then.
