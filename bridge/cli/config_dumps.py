@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bridge.cli.command import option
 from bridge.cli.output import print_error
-from bridge.cli.reading import STDIN, Asked, need_one_reader, opened_input
+from bridge.cli.reading import Asked, need_one_reader
 from bridge.model.keys import Key, parse_key
 from bridge.queries.names import CommandError, short_key
-from bridge.sources.downloads import UrlError, is_url, opened_url
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -62,6 +58,7 @@ async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], 
     from bridge.cli.proxy_pods import pods_of
     from bridge.proxies.comparison import compare
     from bridge.proxies.dumps import DumpError
+    from bridge.proxies.inputs import ConfigDump
 
     inputs: list[Input] = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
     if asked.more["pods"]:
@@ -78,31 +75,3 @@ async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], 
     for reason in found.unread:
         print_error(f"error: {reason}")
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigDump:
-    """A dump at a path, a URL, or standard input."""
-
-    path: str
-
-    @property
-    def name(self) -> str:
-        """Return its name in messages and answers."""
-        return "standard input" if self.path == STDIN else self.path
-
-    @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
-        """Open it. Raises CommandError if that fails."""
-        try:
-            if is_url(self.name):
-                has_path = urlsplit(self.name).path.strip("/")
-                with opened_url(self.name if has_path else f"{self.name.rstrip('/')}/config_dump") as answer:
-                    yield answer
-            else:
-                with opened_input(self.path) as file:
-                    yield file
-        except UrlError as error:
-            raise CommandError(f"cannot read {self.name}: {error}") from error
-        except OSError as error:
-            raise CommandError(f"cannot read {self.name}: {error.strerror or error}") from error

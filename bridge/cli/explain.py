@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ from bridge.cli.notation import (
     proxy_lines,
     shadow_text,
     value_lines,
-    value_text,
     via_text,
 )
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
@@ -77,6 +75,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     from bridge.cli.describe import description
     from bridge.queries.asking import explained_at, policy_kind, proxy_commands, target_keys
     from bridge.queries.description import GATEWAY, describe
+    from bridge.queries.proxy_states import add_states
 
     kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
     keys = await target_keys(engine.opa, asked.words, asked.namespace)
@@ -86,7 +85,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     targets = [] if policies else keys
     found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
     if found and names_proxies(asked):
-        await _compare(engine, asked, targets, found)
+        compared = await compare_proxies(engine, asked, targets, everything=True)
+        add_states(found, compared.rows)
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
     commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
     return Answer(
@@ -100,21 +100,6 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         names=lambda: [*(entry["target"] for entry in found), *(str(policy.key) for policy in policies)],
         whole=True,
     )
-
-
-async def _compare(engine: Engine, asked: Asked, targets: Sequence[Key], found: Sequence[Entry]) -> None:
-    """Add `proxy` to each path of an explanation: the rows of `pbctl verify` about it."""
-    compared = await compare_proxies(engine, asked, targets, everything=True)
-    rows: dict[tuple[str, str, tuple[str, ...]], list[Entry]] = defaultdict(list)
-    for row in compared.rows:
-        rows[row["target"], row["policyKind"], tuple(row["path"])].append(row)
-    for entry in found:
-        for path in entry["paths"]:
-            about = rows[entry["target"], entry["policyKind"], tuple(path["path"])]
-            path["proxy"] = [
-                {name: row[name] for name in ("proxy", "field", "policies", "state", "actual", "message")}
-                for row in about
-            ]
 
 
 _SHOWN = 8  # targets that are listed if many have the same explanation
@@ -223,8 +208,8 @@ def _spec(at_path: Entry) -> Table:
     rows: list[Sequence[str]] = []
     for one in at_path["fields"]:
         first, *others = _value_lines(one)
-        state = _state(at_path.get("proxy", ()), one)
-        rows.append([field_name(one["field"]) or "(all)", first, origin_text(one["policies"]), state])
+        name, origin = field_name(one["field"]) or "(all)", origin_text(one["policies"])
+        rows.append([name, first, origin, one.get("proxy", "")])
         rows += [["", line, "", ""] for line in others]
     return Table(["EFFECTIVE FIELD", "VALUE", "FROM", "PROXY"], rows).without_empty("PROXY")
 
@@ -234,24 +219,6 @@ def _notes(at_path: Entry) -> Table:
     shadowed = [shadow_text(one) for one in at_path.get("shadowed", ())]
     incomplete = [f"incomplete: {why}" for why in at_path.get("incomplete", ())]
     return Table(["NOTE"], [[note] for note in (*at_path.get("remarks", ()), *shadowed, *incomplete)])
-
-
-def _state(rows: Sequence[Entry], one: Entry) -> str:
-    """Return the states of a field in proxies, with another value of a proxy.
-
-    A row may be about a part that has the field. Where every policy applies, a field is the spec of one.
-    """
-    found: dict[str, None] = {}
-    for row in rows:
-        is_spec = one["field"][1:].isdecimal() and bool(row["policies"]) and set(row["policies"]) <= {*one["policies"]}
-        if is_spec or _is_on_line(row["field"], one["field"]):
-            value = f", {value_text(row['actual'])}" if row["state"] == "differs" and row["actual"] is not None else ""
-            found[f"{row['state']}{value}"] = None
-    return "; ".join(found)
-
-
-def _is_on_line(one: str, other: str) -> bool:
-    return f"{other}/".startswith(f"{one}/") or one.startswith(f"{other}/")
 
 
 def _value_lines(field: Entry) -> list[str]:

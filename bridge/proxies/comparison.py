@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, Protocol
@@ -60,6 +60,8 @@ class Facts:
         self.by_key: dict[tuple[str, str, str], list[Entry]] = defaultdict(list)
         self.proxies: dict[str, Entry] = {}
         self.covered: dict[str, list[str]] = defaultdict(list)  # proxies by Gateways
+        self.warnings: list[str] = []
+        self.unread: list[str] = []  # why proxies could not be read
         self.taken: set[tuple[Any, ...]] = set()  # proxies and orders of routes whose requests an earlier one takes
 
     def add(self, fact: Entry) -> None:
@@ -193,32 +195,46 @@ class Hosts:
         return found
 
 
-async def read_facts(opa: Opa, inputs: Sequence[Input]) -> tuple[Facts, list[str], list[str]]:
-    """Return the facts of dumps, warnings, and why proxies could not be read.
+Call = Callable[..., Awaitable[Any]]
+
+
+async def _directly(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
+
+
+async def read_facts(opa: Opa, inputs: Sequence[Input], *, call: Call = _directly) -> Facts:
+    """Return the facts of dumps. `call` runs what blocks, such as `asyncio.to_thread`.
 
     Raises DumpError for a dump that cannot be read as a whole.
     """
-    facts, warnings, unread = Facts(), list[str](), list[str]()
+    facts = Facts()
     for one in inputs:
         dump = Dump(one.name)
         try:
-            with one.open() as stream:
-                await _read_dump(opa, stream, dump, facts)
+            with ExitStack() as stack:
+                stream = await call(stack.enter_context, one.open())
+                await _read_dump(opa, stream, dump, facts, call)
         except ProxyError as error:
-            unread.append(str(error))
+            facts.unread.append(str(error))
         for proxy, sections in dump.sections.items():
             about = facts.proxies.setdefault(proxy, _proxy())
             about["sections"] = sorted(sections)
-        warnings += dump.warnings
+        facts.warnings += dump.warnings
     for proxy, about in facts.proxies.items():
         if not about["covers"]:
-            warnings.append(f"{proxy}: no rules know the configuration of this proxy, so nothing of it is verified")
-    return facts, warnings, unread
+            facts.warnings.append(
+                f"{proxy}: no rules know the configuration of this proxy, so nothing of it is verified"
+            )
+    return facts
 
 
-async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, facts: Facts) -> None:
+async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, facts: Facts, call: Call) -> None:
     hosts, parts = Hosts(), read_parts(stream, dump)
-    while batch := [hosts.ordered(part) for part in islice(parts, _PARTS)]:
+
+    def next_batch() -> list[Entry]:
+        return [hosts.ordered(part) for part in islice(parts, _PARTS)]
+
+    while batch := await call(next_batch):
         for fact in await opa.query("proxy_facts", {"resources": batch}):
             facts.add(fact)
     facts.taken |= await hosts.taken(opa)
@@ -227,13 +243,16 @@ async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, facts: Facts) -> No
 async def compare(
     opa: Opa, inputs: Sequence[Input], targets: Sequence[Key] = (), *, everything: bool = False
 ) -> Comparison:
-    """Compare dumps with what is in effect at targets and below them; by default at all effective targets.
+    """Compare dumps with what is in effect (see `compare_facts`). Raises DumpError for one that cannot be read."""
+    return await compare_facts(opa, await read_facts(opa, inputs), targets, everything=everything)
 
-    Without `everything`, the rows are only those with differences, or that are not known. Raises DumpError for a dump
-    that cannot be read.
+
+async def compare_facts(opa: Opa, facts: Facts, targets: Sequence[Key] = (), *, everything: bool = False) -> Comparison:
+    """Compare facts of dumps with what is in effect at targets and below them; by default at all effective targets.
+
+    Without `everything`, the rows are only those with differences, or that are not known.
     """
-    facts, warnings, unread = await read_facts(opa, inputs)
-    found = Comparison(proxies=facts.proxies, warnings=warnings, unread=unread)
+    found = Comparison(proxies=facts.proxies, warnings=facts.warnings, unread=facts.unread)
     nodes = await opa.query("verified_targets", {"targets": [str(key) for key in targets]} if targets else {})
     wanted = list(nodes) if targets else sorted({*nodes, *facts.by_target})
     counted: Counter[str] = Counter()

@@ -276,6 +276,12 @@ class Settings:
         "admins' Rego.",
         "--read-only",
     )
+    config_dumps: tuple[str, ...] = setting(
+        (),
+        "Configurations of proxies, with which the page compares effective policies: files, or URLs of Envoy's admin "
+        "interface. Repeatable.",
+        "--config-dump FILE|URL",
+    )
     publish: tuple[str | ViewSettings, ...] = setting(
         (),
         f"Views to publish as bundles for other OPAs: {FORMS}; in a file also with labels. Repeatable.",

@@ -32,6 +32,7 @@ from bridge.queries.states import deleted_keys, plan_change
 from bridge.settings.model import Settings
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
 from bridge.sources.pruning import prune
+from bridge.web.proxies import Proxies
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
 from bridge.web.subscriptions import Followed, Following, Reader
 from bridge.work import PAUSE
@@ -79,14 +80,20 @@ class Queries:
     """Passes allowed queries on. `opa` returns the OPA to query, and raises Refused while there is none.
 
     `cluster` returns a client for its API server, None for a folder; `engine` returns an engine on the OPA.
+    Answers of `explain` have the states of fields in `proxies`.
     """
 
     def __init__(
-        self, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None], engine: Callable[[], Engine]
+        self,
+        opa: Callable[[], Opa],
+        cluster: Callable[[], KubeClient | None],
+        engine: Callable[[], Engine],
+        proxies: Proxies,
     ) -> None:
         self._opa = opa
         self._cluster = cluster
         self._engine = engine
+        self._proxies = proxies
 
     async def post(self, request: web.Request) -> web.Response:
         """Answer one query: the body is its input, as for OPA's data API (`{"input": {…}}`)."""
@@ -97,7 +104,10 @@ class Queries:
             query_input = decoded(content).get("input", {})
             if name == "impact":
                 return answer({"result": await policy_impact(self._engine(), query_input)})
-            return answer({"result": await self._opa().query(name, query_input)})
+            result = await self._opa().query(name, query_input)
+            if name == "explain":
+                await self._proxies.explain(self._opa(), query_input, result)
+            return answer({"result": result})
 
     async def object(self, request: web.Request) -> web.Response:
         """Return the object of the parameter `key`, as OPA has it."""

@@ -40,6 +40,7 @@ from bridge.sidecar.run import Backing
 from bridge.sources.known_fields import Doubt
 from bridge.web.picture_updates import Drawing
 from bridge.web.problems import Problems
+from bridge.web.proxies import Proxies
 from bridge.web.queries import Changes, EffectiveStream, Engines, Queries, explain_reasons
 from bridge.web.responses import FREE, MOST_BODIES, Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
@@ -172,7 +173,7 @@ class WebSite:
         self._guard = guard
         self._backing: Backing | None = None
         engines = Engines(settings, self._opa, self._cluster)
-        self._queries = Queries(self._opa, self._cluster, engines.engine)
+        self._queries = Queries(self._opa, self._cluster, engines.engine, Proxies(settings.config_dumps))
         self._changes = Changes(engines.engine)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()

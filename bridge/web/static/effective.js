@@ -81,26 +81,27 @@ export const senderPart = ({ sourceNamespace }) => sourceNamespace && h("p", { c
  * `results`: [{policyKind, fields, error}].
  */
 export function fieldTable(results) {
+  const columns = ["Field", "Value", "From", ...(results.some(({ fields }) => fields?.some(({ proxy }) => proxy !== undefined)) ? ["Proxy"] : [])];
+  const wide = (content) => h("tr", {}, h("td", { colspan: columns.length }, content));
   return h("table", { class: "fields" },
-    h("thead", {}, h("tr", {}, ["Field", "Value", "From"].map((name) => h("th", { scope: "col" }, name)))),
+    h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))),
     results.map(({ policyKind, fields, error }) => h("tbody", { data: policyKind ? { kind: policyKind } : {} },
-      policyKind && h("tr", { class: "kind" }, h("th", { colspan: 3, scope: "rowgroup" }, kindName(policyKind))),
+      policyKind && h("tr", { class: "kind" }, h("th", { colspan: columns.length, scope: "rowgroup" }, kindName(policyKind))),
       error ? wide(h("span", { class: "error" }, `${error.code}: ${error.message}`))
-        : fields.length ? fields.map(fieldRow) : wide(h("span", { class: "quiet" }, "The effective spec is empty.")))));
+        : fields.length ? fields.map((field) => fieldRow(field, columns.length)) : wide(h("span", { class: "quiet" }, "The effective spec is empty.")))));
 }
 
-const wide = (content) => h("tr", {}, h("td", { colspan: 3 }, content));
-
-/** A field; a value that is not a short scalar is YAML below it, in the full width. */
-function fieldRow({ field, value, policies }) {
+/** A field, with its states in proxies if there is a column for them; a value that is not a short scalar is YAML below it, in the full width. */
+function fieldRow({ field, value, policies, proxy }, columns) {
   const isNested = value !== null && typeof value === "object" && Object.keys(value).length > 0;
   const isLong = isNested || (typeof value === "string" && (value.length > LONG || value.includes("\n")));
   const size = isNested && (Array.isArray(value) ? `${value.length} ${value.length === 1 ? "item" : "items"}` : `${Object.keys(value).length} ${Object.keys(value).length === 1 ? "field" : "fields"}`);
   const cell = value === undefined ? h("td", { class: "removed" }, "removed")
     : isLong ? h("td", { class: "size" }, size || "") : h("td", {}, breakable(text(value)));
   return [
-    h("tr", { class: isLong ? "above" : "" }, h("th", { scope: "row" }, breakable(nameOf(field))), cell, h("td", {}, policies.map((policy) => [originLink(policy), " "]))),
-    isLong && h("tr", { class: "nested" }, h("td", { colspan: 3 }, h("pre", { tabindex: 0, "aria-label": nameOf(field) }, isNested ? yaml(value) : value))),
+    h("tr", { class: isLong ? "above" : "" }, h("th", { scope: "row" }, breakable(nameOf(field))), cell, h("td", {}, policies.map((policy) => [originLink(policy), " "])),
+      columns > 3 && h("td", { class: proxy === "verified" ? "" : "quiet" }, proxy)),
+    isLong && h("tr", { class: "nested" }, h("td", { colspan: columns }, h("pre", { tabindex: 0, "aria-label": nameOf(field) }, isNested ? yaml(value) : value))),
   ];
 }
 

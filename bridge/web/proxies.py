@@ -1,0 +1,56 @@
+"""What proxies have, beside the effective policies that the page explains."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import structlog
+
+from bridge.model.keys import parse_key
+from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
+from bridge.proxies.comparison import Facts, compare_facts, read_facts
+from bridge.proxies.dumps import DumpError
+from bridge.proxies.inputs import ConfigDump
+from bridge.queries.proxy_states import add_states
+
+_AGE = 30.0  # seconds until dumps are read again
+_UNREAD = "cannot be read"
+log = structlog.get_logger(__name__)
+
+
+class Proxies:
+    """The proxies whose dumps are at these places, read when an explanation needs them."""
+
+    def __init__(self, places: Sequence[str]) -> None:
+        self._inputs = [*map(ConfigDump, places)]
+        self._facts: Facts | None = None
+        self._read_at = 0.0
+        self._reading = asyncio.Lock()
+
+    async def explain(self, opa: Opa, query_input: Mapping[str, Any], explained: Any) -> None:
+        """Add the states of fields to the result of `explain`, if there are any proxies."""
+        if not self._inputs or not isinstance(explained, list):
+            return
+        targets = [parse_key(query_input["target"])]
+        try:
+            compared = await compare_facts(opa, await self._current(opa), targets, everything=True)
+        except (DumpError, OpaError) as error:
+            log.warning("config dump unreadable", reason=str(error))
+            for path in (path for entry in explained for path in entry["paths"]):
+                for field in path.get("fields", ()):
+                    field["proxy"] = _UNREAD
+        else:
+            add_states(explained, compared.rows)
+
+    async def _current(self, opa: Opa) -> Facts:
+        """Return the facts of the dumps, at most _AGE seconds old. Raises DumpError."""
+        async with self._reading:
+            if self._facts is None or time.monotonic() - self._read_at > _AGE:
+                self._facts = None
+                facts = await read_facts(opa, self._inputs, call=asyncio.to_thread)
+                for reason in (*facts.warnings, *facts.unread):
+                    log.warning("config dump read in part", reason=reason)
+                self._facts, self._read_at = facts, time.monotonic()
+            return self._facts
