@@ -658,3 +658,45 @@ def test_rule_that_redirects_has_no_limit_and_the_reason(proxy: Proxy) -> None:
     del route["typed_per_filter_config"]["envoy.filters.http.local_ratelimit"]
     messages = {row["field"]: row["message"] for row in proxy.rows() if row["state"] == "missing in the proxy"}
     assert messages["/rateLimit/local/rules"].startswith("Envoy Gateway limits only requests to backends")
+
+
+def _add_host_that_no_route_has(proxy: Proxy) -> None:
+    other = {"name": "other", "domains": ["api.example.com"], "routes": []}
+    proxy.routes["route_config"]["virtual_hosts"].append(other)
+
+
+def _take_requests_with_a_port(proxy: Proxy) -> None:
+    other = copy.deepcopy(proxy.host) | {"name": "other", "domains": ["shop.example.com:8080"], "routes": []}
+    proxy.routes["route_config"]["virtual_hosts"].append(other)
+
+
+def _answer_from_a_cache(proxy: Proxy) -> None:
+    cache = {
+        "name": "envoy.filters.http.cache",
+        "typed_config": {"@type": f"{_TYPE}.extensions.filters.http.cache.v3.CacheConfig"},
+    }
+    proxy.manager["http_filters"].insert(0, cache)
+
+
+def _run_code_under_the_name_of_another_filter(proxy: Proxy) -> None:
+    lua = {"name": "envoy.filters.http.fault", "typed_config": {"@type": f"{_TYPE}.extensions.filters.http.lua.v3.Lua"}}
+    proxy.manager["http_filters"].insert(0, lua)
+
+
+def _listen_at_another_port(proxy: Proxy) -> None:
+    proxy.listener["address"] = {"socket_address": {"address": "0.0.0.0", "port_value": 10443}}  # noqa: S104
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _add_host_that_no_route_has,
+        _take_requests_with_a_port,
+        _answer_from_a_cache,
+        _run_code_under_the_name_of_another_filter,
+        _listen_at_another_port,
+    ],
+)
+def test_nothing_is_verified_if_the_requests_may_not_reach_the_policies(proxy: Proxy, change: _Change) -> None:
+    change(proxy)
+    assert "verified" not in {*proxy.states().values(), *proxy.states(kind="SecurityPolicy").values()}

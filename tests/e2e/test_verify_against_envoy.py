@@ -98,9 +98,15 @@ def _until_ready(served: Served, process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.long
-def test_config_dump_of_a_real_envoy_is_verified(served: Served, bridge: Run) -> None:
+def test_config_dump_of_a_real_envoy_is_verified(served: Served, bridge: Run, tmp_path: Path) -> None:
+    objects = tmp_path / "objects.yaml"
+    objects.write_text(
+        OBJECTS.read_text().replace(
+            "name: http, port: 80, protocol: HTTP}", f"name: http, port: {served.port}, protocol: HTTP}}"
+        )
+    )
     done = bridge(
-        "verify", "--config-dump", f"http://127.0.0.1:{served.admin}", "--manifests", OBJECTS, "--all", "-o", "json"
+        "verify", "--config-dump", f"http://127.0.0.1:{served.admin}", "--manifests", objects, "--all", "-o", "json"
     )
     answer = json.loads(done.stdout)
     assert done.returncode == 0, answer["rows"]

@@ -51,6 +51,13 @@ class Cluster:
         self.stack.callback(self.plane.api.request, "DELETE", f"{PODS}/{name}", {"gracePeriodSeconds": 0})
         self.kubelet.ports[name, admin] = port
 
+    def listen(self, port: int) -> None:
+        """Change the port of the Gateway's listener."""
+        listener = {"name": "http", "port": port, "protocol": "HTTP"}
+        path = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways/public"
+        merge = "application/merge-patch+json"
+        self.plane.api.request("PATCH", path, {"spec": {"listeners": [listener]}}, merge)
+
     def verify(self, *arguments: str, kubeconfig: Path | None = None) -> tuple[int, Object, str]:
         """The exit code, the document and the errors of `pbctl verify --pods`."""
         done = self.bridge(
@@ -210,6 +217,8 @@ def test_pods_of_manifests_are_a_usage_error(bridge: Run) -> None:
 @pytest.mark.long
 def test_real_envoy_in_a_pod_is_verified(cluster: Cluster, served: Served) -> None:  # noqa: F811 - the fixture
     cluster.add_pod("edge-1", served.admin)
+    cluster.listen(served.port)
     code, found, errors = cluster.verify()
+    cluster.listen(80)
     assert (code, errors) == (0, "")
     assert found["counts"]["verified"] > 10

@@ -164,6 +164,23 @@ facts contains {
 	_listener(resource.config.name)
 }
 
+# A virtual host of the same configuration takes the requests for its hosts, of which the rules must know the routes.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _routes_key(resource.routeConfig),
+	"unknown": unknown,
+} if {
+	some resource in input.resources
+	resource.type == "virtualHost"
+	_listener(resource.routeConfig)
+	unknown := array.concat(
+		[sprintf("the rules do not know the virtual host %s", [resource.config.name]) | _nodes(resource.config) == []],
+		[sprintf("the rules do not know which requests %s takes", [domain]) | some domain in resource.config.domains; regex.match(`:[0-9]+$`, domain)],
+	)
+	unknown != []
+}
+
 # Routes.
 facts contains object.union(
 	{
@@ -513,7 +530,12 @@ facts contains {
 	"place": place,
 	"updated": object.get(resource, "updated", ""),
 	"values": {_ctp: object.remove(object.union_n([_of_manager(manager), _of_listener(listener, chain), _of_tls(chain)]), _not_of(manager))},
-	"unknown": array.concat(envoy.unknown_of_manager(listener, chain, manager), _unknown_of_chain(listener, chain, _routes_of(manager))),
+	"unknown": array.flatten([
+		envoy.unknown_of_manager(listener, chain, manager),
+		_unknown_of_chain(listener, chain, _routes_of(manager)),
+		_unknown_filters(manager),
+		_unknown_port(listener, _routes_of(manager)),
+	]),
 } if {
 	some resource in input.resources
 	resource.type == "listener"
@@ -534,6 +556,36 @@ facts contains {
 	some [_, _, manager] in envoy.managers(resource.config)
 	node := _listener(_routes_of(manager))
 }
+
+# Filters for HTTP that may answer requests, or keep others from them, before the filters that the rules know.
+_unknown_filters(manager) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
+	some filter in manager.httpFilters
+	not _is_known_filter(filter)
+]
+
+_is_known_filter(filter) if regex.split(`[./]`, trim_prefix(filter.name, "envoy.filters.http."))[0] in _of_other_features
+
+_is_known_filter(filter) if {
+	messages := _messages[_type(filter.name)]
+	not filter.typedConfig
+	count(messages) > 0
+}
+
+_is_known_filter(filter) if envoy.is_of_type(filter.typedConfig, _messages[_type(filter.name)][0])
+
+# Filters of other features of Envoy Gateway: they change requests and answers, or answer where a policy says so.
+_of_other_features := {
+	"router", "health_check", "header_mutation", "stateful_session", "custom_response", "credential_injector", "compressor", "decompressor",
+	"dynamic_forward_proxy", "geoip", "bandwidth_limit", "grpc_web", "grpc_stats", "tap", "admission_control",
+}
+
+# Envoy Gateway's proxies listen above the privileged ports.
+_unknown_port(listener, routes) := [sprintf("its listener has port %d, not that of the Gateway", [port]) |
+	port := listener.address.socketAddress.portValue
+	some one in hierarchy.listeners(keys.object_of(_listener(routes)))
+	one.name == keys.parse(_listener(routes)).section
+	not port in {one.port, one.port + 10000}
+]
 
 # A chain for TLS has the hostname of its listener; the only chain of a listener without TLS has none.
 _unknown_of_chain(listener, chain, routes) := array.flatten([

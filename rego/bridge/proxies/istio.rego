@@ -212,6 +212,13 @@ _unknown_of_chain(chain) := array.flatten([
 		envoy.is_manager(one)
 		some text in envoy.unknown_of_manager({}, {}, one.typedConfig)
 	],
+	[sprintf("the rules do not know what the filter %s does", [filter.name]) |
+		filters := _filters(chain)
+		last := max([place | some place, filter in filters; _decides(filter)])
+		some place, filter in filters
+		place < last
+		not regex.replace(filter.typedConfig["@type"], `^.*[./]`, "") in _known_filters
+	],
 	[sprintf("the rules do not know %s of the filter for authorization", [name]) |
 		some filter in _filters(chain)
 		envoy.is_of_type(filter.typedConfig, "RBAC")
@@ -224,6 +231,16 @@ _unknown_of_chain(chain) := array.flatten([
 		not startswith(name, "ns[")
 	],
 ])
+
+_decides(filter) if envoy.is_of_type(filter.typedConfig, "RBAC")
+
+_decides(filter) if envoy.is_of_type(filter.typedConfig, "JwtAuthentication")
+
+# The messages of filters that Istio has before those that decide: others may answer requests.
+_known_filters := {
+	"RBAC", "JwtAuthentication", "ExtAuthz", "Cors", "HTTPFault", "GrpcWeb", "FilterConfig", "Config", "PluginConfig", "StatefulSession",
+	"Set", "HeaderMutation", "Compressor", "Decompressor", "ConnectAuthority", "Baggage",
+}
 
 _of_rbac := {
 	"@type", "rules", "shadowRules", "rulesStatPrefix", "shadowRulesStatPrefix", "trackPerRuleStats",

@@ -83,6 +83,19 @@ facts contains {
 	not contains(resource.config.name, "/")
 }
 
+# A virtual host that kgateway did not make takes the requests for its hosts.
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"key": _routes_key(resource.routeConfig),
+	"unknown": [sprintf("the rules do not know the virtual host %s", [resource.config.name])],
+} if {
+	some resource in input.resources
+	resource.type == "virtualHost"
+	not contains(resource.routeConfig, "/")
+	not startswith(resource.config.name, sprintf("%s~", [resource.routeConfig]))
+}
+
 # Hosts of listeners for HTTPS require TLS.
 facts contains {
 	"vendor": vendor.name,

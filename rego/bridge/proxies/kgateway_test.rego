@@ -68,7 +68,9 @@ test_hosts_and_routes_name_the_policies_of_listeners_and_gateways if {
 	[routes.key, routes.origins, routes.unknown] == ["routes listener~80", {_policy: {"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}}, []]
 	host := _fact(_in_host("virtualHost", object.union(config, {"name": "listener~80~all", "domains": ["A.example.com"], "requireTls": "ALL"})))
 	[host.hosts, host.unknown] == [["a.example.com"], ["the rules do not know requireTls of the virtual host"]]
-	_facts([_in_host("virtualHost", {"name": "infra/public/http/all"}), _part("routes", {"name": "infra/public/http"})]) == set()
+	_facts([_part("routes", {"name": "infra/public/http"})]) == set()
+	other := _fact(_in_host("virtualHost", {"name": "other"}))
+	[other.key, other.unknown] == ["routes listener~80", ["the rules do not know the virtual host other"]]
 }
 
 test_managers_are_those_of_routes if {
