@@ -60,13 +60,18 @@ async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], 
     from bridge.proxies.dumps import DumpError
     from bridge.proxies.inputs import ConfigDump
 
-    inputs: list[Input] = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
-    if asked.more["pods"]:
-        inputs += await pods_of(engine, asked.source, targets)
+    dumps = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
+    pods = await pods_of(engine, asked.source, targets) if asked.more["pods"] else []
+    inputs: list[Input] = [*dumps, *pods]
     try:
         found = await compare(engine.opa, inputs, targets, everything=everything)
     except DumpError as error:
         raise CommandError(str(error)) from error
+    found.unread += [
+        f"Pod {pod.name}: its proxy has no configuration of a Gateway"
+        for pod in pods
+        if not found.proxies.get(pod.name, {}).get("covers") and not any(pod.name in reason for reason in found.unread)
+    ]
     for warning in found.warnings:
         print_error(f"warning: {warning}")
     for gateway, proxies in found.disagreeing.items():

@@ -72,7 +72,9 @@ def verify(**options: Any) -> int:
     if not found.counts.get("verified") and not found.fails:
         print_error("error: nothing was compared: no dump has a target of these objects that the rules can read")
         return _NOTHING_COMPARED
-    uncertain = asked.more["strict"] and any(found.counts.get(state) for state in ("cannot be read", "not known"))
+    is_known = all(proxy["covers"] for proxy in found.proxies.values())
+    unread = any(found.counts.get(state) for state in ("cannot be read", "not known"))
+    uncertain = asked.more["strict"] and (unread or not is_known)
     return code or (INPUT_ERROR if found.unread else _DIFFERS if found.fails or uncertain else 0)
 
 

@@ -168,6 +168,14 @@ def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: C
     assert "refused" in errors
 
 
+def test_proxy_without_configuration_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    cluster.add_pod("edge-2", _serve(cluster.stack, {"configs": dump["configs"][:1]}))
+    code, _, errors = cluster.verify()
+    assert code == 2
+    assert "error: Pod proxies/edge-2: its proxy has no configuration of a Gateway" in errors
+
+
 def test_cluster_without_proxies_is_an_error(cluster: Cluster) -> None:
     cluster.add_pod("edge-1", 1, phase="Pending")
     code, found, errors = cluster.verify()

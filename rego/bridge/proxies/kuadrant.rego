@@ -93,8 +93,11 @@ facts contains {
 	"target": place.target,
 	"via": place.via,
 	"needs": [_filter],
-	"names": {kind: [policy | some action in set.actions; some source in action.sources; policy := _policy(kind, source)] | some kind in _kinds},
+	"names": {kind: [policy | some action in set.actions; not action.predicate == "false"; some source in action.sources; policy := _policy(kind, source)] |
+		some kind in _kinds
+	},
 	"refers": [_filter],
+	"unknown": ["its actions are for other requests than those of the rule" | not _is_for(set, place)],
 	"updated": object.get(resource, "updated", ""),
 } if {
 	some [resource, set] in _action_sets
@@ -109,6 +112,19 @@ facts contains {
 	some [resource, set] in _action_sets
 	not _places[set.name]
 }
+
+# The conditions of a set are those of its place, as far as they name the hostname and the path.
+_is_for(set, place) if {
+	conditions := object.get(set, "routeRuleConditions", {})
+	place.host in conditions.hostnames
+	every predicate in object.get(conditions, "predicates", []) {
+		_is_of_path(predicate, place.path)
+	}
+}
+
+_is_of_path(predicate, _) if not contains(predicate, "request.url_path")
+
+_is_of_path(predicate, path) if contains(predicate, sprintf("'%s'", [path]))
 
 _action_sets := [[resource, set] |
 	some [resource, _, manager] in _managers_of_gateways
@@ -125,7 +141,12 @@ _policy(kind, source) := concat("/", [kind, parts[1]]) if {
 
 # The rules and listeners of the paths from classes to rules, by the name of a set of actions: the hash of the path, of the
 # place of the match, and of the hostname.
-_places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {"target": path[count(path) - 1], "via": path[count(path) - 3]} |
+_places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {
+	"target": path[count(path) - 1],
+	"via": path[count(path) - 3],
+	"host": host,
+	"path": object.get(match, ["path", "value"], "/"),
+} |
 	some type in _routes
 	some route in lookup.keys_of(type)
 	some position, name in hierarchy.section_names(route)
@@ -133,7 +154,7 @@ _places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {"target"
 	some path in hierarchy.paths(keys.section(route, name), false)
 	count(path) == 5
 	some host in _hosts(path[2], route)
-	some place, _ in hierarchy.written_matches(rule)
+	some place, match in hierarchy.written_matches(rule)
 	some id in {_id(path, name), _id(path, sprintf("rule-%d", [position + 1]))}
 }
 
