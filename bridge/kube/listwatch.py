@@ -397,7 +397,7 @@ async def list_and_watch(
                         if trouble and not listing:  # only then an open watch is news
                             yield Upserted(resource.id, ())
                     else:
-                        changed = True
+                        changed = not listing  # a listing is no progress of a watch that expires each time
                         yield change
                     trouble = ""
         except KubeError as failure:

@@ -240,6 +240,33 @@ async def test_a_response_that_never_ends_is_given_up_in_time(
         await asyncio.wait_for(meddled.get("/api/v1/namespaces", timeout=1), 10)
 
 
+_GONE = (
+    b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}\n'
+)
+_EXPIRED = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(_GONE) + _GONE
+
+
+async def test_watches_that_expire_one_after_the_other_are_requested_ever_less_often(
+    control_plane: ControlPlane, namespace: str, meddled: KubeClient, meddling: Proxy
+) -> None:
+    async def expire() -> None:
+        while True:
+            meddling.answer_next = _EXPIRED
+            await asyncio.sleep(0.001)
+
+    async with watching(meddled) as reader:
+        following = asyncio.create_task(reader.until_named("late"))
+        expiring = asyncio.create_task(expire())
+        accepted = meddling.accepted
+        meddling.cut()
+        await asyncio.sleep(3)
+        assert 2 <= meddling.accepted - accepted <= 12  # 0.1 s, doubled each time
+        expiring.cancel()
+        meddling.answer_next = b""
+        await put_config_map(control_plane.api, namespace, "late", {})
+        assert "late" in names(await following)
+
+
 async def test_a_watch_that_is_accepted_and_never_answered_is_requested_again(
     control_plane: ControlPlane, namespace: str, proxied: KubeClient, proxy: Proxy
 ) -> None:
