@@ -116,6 +116,10 @@ _forms := array.flatten([
 		some field in ["host", "sni"]
 	],
 	[
+	[field, {"pattern": `^[\x00-\x7f]*$`}, sprintf("%s must be in ASCII: clients send other letters in Punycode (xn--)", [field])] |
+		some field in ["host", "sni"]
+	],
+	[
 		["protocol", {"enum": _protocols}, sprintf("protocol must be one of %s", [concat(", ", _protocols)])],
 		["port", {"type": "integer", "minimum": 1, "maximum": 65535}, "port must be a number from 1 to 65535"],
 		["path", {"pattern": `^/[^?#]*$`}, "path must begin with / and must not contain ?: use query for parameters"],

@@ -84,6 +84,8 @@ test_long_host_or_path_is_a_mistake if {
 test_a_mistake_is_explained_by_the_expected_form if {
 	every row in [
 		[{"host": 1}, "host must be a string"],
+		[{"host": "größe.example.com"}, "host must be in ASCII: clients send other letters in Punycode (xn--)"],
+		[{"sni": "größe.example.com"}, "sni must be in ASCII: clients send other letters in Punycode (xn--)"],
 		[{"protocol": "FTP"}, "protocol must be one of GRPC, HTTP, HTTPS, TCP, TLS, UDP"],
 		[{"port": 0}, "port must be a number from 1 to 65535"],
 		[{"path": "cart"}, "path must begin with / and must not contain ?: use query for parameters"],
