@@ -224,12 +224,19 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
     if prune:
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
     change = await plan_change(engine, applied.objects, going, whole=prune, crds=crds)
+    # Another CRD makes fields and values of unchanged objects wrong, or right.
+    redefined = {key for key in await held_keys(engine.opa) if key.type_id in change.redefined_kinds}
+    doubted = {*change.keys, *map(str, redefined)}
+    after = applied.source.doubts((), doubted)
+    if not prune:
+        unwritten = redefined - applied.keys - {*change.deleted}
+        after += engine.doubts(crds, [*map(str, unwritten)], change.crds)
     found = await analyze(
         engine,
         change,
         asked.source_namespace,
-        doubts_before=doubtful(engine.doubts(crds, change.keys)),
-        doubts_after=doubtful(applied.source.doubts((), change.keys)),
+        doubts_before=doubtful(engine.doubts(crds, doubted)),
+        doubts_after=doubtful(after),
     )
     ignored = ignored_reasons(asked.more["ignore"])
     introduced, fixed, remaining = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ class Engine:
     problems: list[Trouble] = field(default_factory=list)
     rejected: list[Trouble] = field(default_factory=list)
     position: Callable[[Key], tuple[str, int] | None] = lambda _: None
-    doubts: Callable[[Sequence[Object], Collection[str] | None], list[tuple[Key, Doubt, int]]] = lambda _, __: []
+    doubts: Callable[..., list[tuple[Key, Doubt, int]]] = lambda *_: []
     unchecked: Callable[[], Sequence[str]] = tuple
     crds: Callable[[], Sequence[Object]] = tuple
     replicated: Sequence[str] | None = None

@@ -307,10 +307,10 @@ async def analyze(
     """Compare the engine's objects with those after a change.
 
     `doubts_before` and `doubts_after` are unknown kinds and fields, and refused values, of the objects before the
-    change, and of those that it writes. Effective policies are compared for requests from `source_namespace`; without
-    it also for each namespace with a difference. `for_page` adds `outcomes`, and `fields` to the document.
+    change, and of those that it writes or describes. Effective policies are compared for requests from
+    `source_namespace`; without it also for each namespace with a difference. `for_page` adds `outcomes`, and `fields`
+    to the document.
     """
-    keys = change.keys
     asked: Entry = {"fields": True} | ({"sourceNamespace": source_namespace} if source_namespace else {})
     async with opened_states(engine, change) as states:
         await require_namespace(states.after.opa, source_namespace, states.after.more)
@@ -319,9 +319,10 @@ async def analyze(
             found = await _compare_everything(states, change, asked)
         else:
             found = await _compare_concerned(engine, states, change, asked, constraints)
-        before, after = found.before, found.after
-        before += select_doubts(doubts_before, keys, before)
-        after += select_doubts(doubts_after, keys, after)
+        before, after = (
+            [*problems, *select_doubts(doubts, {one["subject"] for one in doubts}, problems)]
+            for problems, doubts in ((found.before, doubts_before), (found.after, doubts_after))
+        )
         compared = await compare_problems(states.after.opa, before, after)
         introduced = await _add_causes(states, compared["introduced"], change)
         if any(map(names_missing_object, introduced)):

@@ -20,6 +20,7 @@ from bridge.opa.client import Opa
 from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, target_keys, violations_by
 from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
 from bridge.sources.defaults import Defaulter
+from bridge.sources.known_fields import fields_of, without_unknown_fields
 from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:
@@ -55,6 +56,16 @@ class PlannedChange:
     def created(self) -> set[str]:
         """Return the keys of objects that do not exist before."""
         return {str(key) for key in self.upserts if key not in self.held}
+
+    @property
+    def crds(self) -> list[Object]:
+        """Return the CRDs that it writes."""
+        return [obj for key, obj in self.upserts.items() if key.type_id == CRD]
+
+    @property
+    def redefined_kinds(self) -> set[str]:
+        """Return the kinds, `<group>/<Kind>`, of CRDs that differ."""
+        return _kinds_defined({key: obj for key, obj in self.upserts.items() if key.type_id == CRD}, self.held)
 
     @property
     def deletions(self) -> Mapping[str, Any]:
@@ -204,14 +215,14 @@ async def _find_taken_along(opa: Opa, gone: Sequence[Key]) -> set[Key]:
 async def _complete_again(
     engine: Engine, after: Mapping[Key, Object | None], held: Mapping[Key, Object], crds: Sequence[Object]
 ) -> dict[Key, Object | None]:
-    """Return the objects that differ because a CRD of their kind does: with other defaults, or None for one that goes.
+    """Return the objects that differ because a CRD of their kind does, or None for one that goes.
+
+    Others have other defaults, and from an API server no fields that the CRD no longer has.
 
     `after` are the changed objects, None for deleted ones: they have the new defaults already.
     """
     changed = {key: obj for key, obj in after.items() if key.type_id == CRD and held.get(key) != obj}
-    kinds = {
-        kind for key, obj in changed.items() for crd in (obj, held.get(key)) if crd and (kind := _defined_kind(crd))
-    }
+    kinds = _kinds_defined(changed, held)
     if not kinds:
         return {}
     stored = await engine.opa.get(pointer("objects", *CRD.split("/"), CLUSTER)) or {}
@@ -220,16 +231,28 @@ async def _complete_again(
     found: dict[Key, Object | None] = {}
     completed = None if engine.complete is None else engine.complete(present)
     defaulter = Defaulter(present)
+    fields = {type_id: known for crd in changed.values() if crd for type_id, known in fields_of(crd)}
     for kind in kinds:
         objects_of = await engine.opa.get(pointer("objects", *kind.split("/"))) or {}
         before = {key_of(obj): obj for by_name in objects_of.values() for obj in by_name.values()}
         if completed is None:
-            now = {key: prune(defaulter.complete(obj)) for key, obj in before.items()}
+            known = fields.get(kind)
+            now = {
+                key: prune(without_unknown_fields(whole, known) if known is not None else whole)
+                for key, obj in before.items()
+                for whole in [defaulter.complete(obj)]
+            }
         else:
             now = {key: obj for key, obj in completed.items() if key.type_id == kind}
         found |= {key: obj for key, obj in now.items() if key not in after and before.get(key) != obj}
         found |= {key: None for key in before if key not in after and key not in now}
     return found
+
+
+def _kinds_defined(changed: Mapping[Key, Object | None], held: Mapping[Key, Object]) -> set[str]:
+    return {
+        kind for key, obj in changed.items() for crd in (obj, held.get(key)) if crd and (kind := _defined_kind(crd))
+    }
 
 
 def _defined_kind(crd: Object) -> str:

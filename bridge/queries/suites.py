@@ -35,7 +35,7 @@ from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_t
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.states import PlannedChange, States, opened_states, plan_change
 from bridge.queries.statuses import condition_groups
-from bridge.sources.manifests import SUITE_GROUP, find_files, is_suite
+from bridge.sources.manifests import SUITE_GROUP, find_files, is_suite, take_apart
 from bridge.sources.yaml import BrokenDocument, Lines, read_documents
 
 if TYPE_CHECKING:
@@ -202,15 +202,23 @@ def _read_suites(file: Path) -> Iterator[Found]:
     for document in read_documents(text):
         if isinstance(document, BrokenDocument):
             raise CommandError(f"{file}:{document.line}: {document.reason}")
-        if is_suite(document.value):
-            try:
-                suite = msgspec.convert(document.value, Suite)
-            except msgspec.ValidationError as error:
-                line = Lines(text).of(document.line, _place_of(str(error)))
-                raise CommandError(f"{file}:{line}: {_explain(str(error))}") from error
-            if (suite.api_version, suite.kind) != (API_VERSION, "Suite"):
-                raise CommandError(f"{file}:{document.line}: not a Suite of {API_VERSION}")
-            yield Found(file, document.item_lines, suite)
+        for value, line in take_apart(document.value, document.line, document.item_lines):
+            if is_suite(value):
+                suite = _convert(value, file, text, line)
+                is_whole = value is document.value
+                yield Found(file, document.item_lines if is_whole else (line,) * len(suite.tests), suite)
+
+
+def _convert(value: Any, file: Path, text: str, line: int) -> Suite:
+    """Return the suite that begins at a line of a text. Raises CommandError for one that is invalid."""
+    try:
+        suite = msgspec.convert(value, Suite)
+    except msgspec.ValidationError as error:
+        line = Lines(text).of(line, _place_of(str(error)))
+        raise CommandError(f"{file}:{line}: {_explain(str(error))}") from error
+    if (suite.api_version, suite.kind) != (API_VERSION, "Suite"):
+        raise CommandError(f"{file}:{line}: not a Suite of {API_VERSION}")
+    return suite
 
 
 def _place_of(message: str) -> Place:

@@ -138,6 +138,29 @@ def _find_strangers(value: Any, fields: Fields | None, place: Place) -> Iterator
                 yield (*place, name), fields
 
 
+def without_unknown_fields(obj: Object, crd_fields: Fields) -> Object:
+    """Return an object as an API server reads it by a CRD, of which these are the result of `fields_of`."""
+    return {
+        name: value if name in _OF_EVERY_KIND else _drop_strangers(value, crd_fields[name])
+        for name, value in obj.items()
+        if name in _OF_EVERY_KIND or name in crd_fields
+    }
+
+
+def _drop_strangers(value: Any, fields: Fields | None) -> Any:
+    if fields is None:
+        return value
+    if isinstance(value, list):
+        return [_drop_strangers(item, fields) for item in value]
+    if isinstance(value, dict):
+        return {
+            name: _drop_strangers(item, fields.get(name, fields.get(_FREE)))
+            for name, item in value.items()
+            if name in fields or _FREE in fields
+        }
+    return value
+
+
 def _written(place: Place) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).removeprefix(".")
 

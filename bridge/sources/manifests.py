@@ -141,16 +141,19 @@ class ManifestSource:
         manifest = self._state.reading.manifests.get(key.object)
         return (manifest.file, manifest.line) if manifest else None
 
-    def doubts(self, crds: Iterable[Object] = (), keys: Collection[str] | None = None) -> list[tuple[Key, Doubt, int]]:
+    def doubts(
+        self, crds: Iterable[Object] = (), keys: Collection[str] | None = None, changed: Iterable[Object] = ()
+    ) -> list[tuple[Key, Doubt, int]]:
         """Return what an API server refuses or drops of the manifests by their schemas, with key and line.
 
-        `crds` describe kinds in addition to those among the manifests. With `keys` only of these objects.
+        `crds` describe kinds in addition to those among the manifests, and `changed` ones in place of them. With `keys`
+        only of these objects.
         """
         from bridge.sources.known_fields import Doubt, KnownFields
         from bridge.sources.schemas import Schemas, wrong_metadata
 
         reading = self._state.reading
-        crds = [*crds, *self._crds, *_crds_of(reading)]
+        crds = [*crds, *self._crds, *_crds_of(reading), *changed]
         known, schemas = KnownFields(crds, _described_by(reading)), Schemas(crds)
         found = []
         lines: dict[str, Lines | None] = {}
@@ -577,7 +580,9 @@ def read_content(content: bytes, file: str, *, retried: bool, is_hidden: bool = 
             continue
         if is_hidden and not (isinstance(document.value, dict) and document.value.keys() & {"apiVersion", "kind"}):
             continue
-        for value, line in _take_apart(document.value, document.line, document.item_lines):
+        for value, line in take_apart(document.value, document.line, document.item_lines):
+            if is_suite(value):  # of a List
+                continue
             if fault := _check_object(value):
                 reason, place = fault
                 at = Lines(text).of(line, place) if place else line
@@ -603,7 +608,7 @@ def is_baseline(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"problems"} and isinstance(value["problems"], list)
 
 
-def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:
+def take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tuple[Any, int]]:
     """Return the objects of a list (`List`, or any kind with that ending and `items`); any other value itself."""
     kind = value.get("kind") if isinstance(value, dict) else None
     items = value.get("items") if isinstance(kind, str) and kind.endswith("List") else None
@@ -614,7 +619,7 @@ def _take_apart(value: Any, line: int, item_lines: Sequence[int]) -> Iterator[tu
         # The items of a list of one kind may omit the list's own fields.
         said = {"apiVersion": value.get("apiVersion"), "kind": str(kind).removesuffix("List")} if kind != "List" else {}
         whole = {**said, **item} if isinstance(item, dict) else item
-        yield from _take_apart(whole, item_lines[index] if index < len(item_lines) else line, ())
+        yield from take_apart(whole, item_lines[index] if index < len(item_lines) else line, ())
 
 
 def _check_object(value: Any) -> _Fault | None:

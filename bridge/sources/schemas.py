@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 Schema = Mapping[str, Any]
 
 _MAP_KEYS = "x-kubernetes-list-map-keys"
+_VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")  # "Version priority" of Kubernetes
 _MOST = 20  # wrong values of one object: the rest is of the same kind
 _SHOWN = 100  # characters of a value in a message
 
@@ -99,8 +100,8 @@ class Schemas:
     def unserved_version(self, obj: Object) -> tuple[str, bool] | None:
         """Return that no API server takes an object in its version, and whether this is certain.
 
-        None if one does, and for a kind without a schema. It is certain by a CRD and for the core group, not by a
-        release.
+        None if one does, and for a kind without a schema. It is certain by a CRD, for the core group and for what is no
+        name of a version, not by a release.
         """
         group, kind, version = group_of(obj["apiVersion"]), obj["kind"], obj["apiVersion"].rpartition("/")[2]
         type_id = f"{group}/{kind}"
@@ -110,6 +111,7 @@ class Schemas:
             served = shipped_versions(type_id)
         if not served or version in served:
             return None
+        certain = certain or not _VERSION.fullmatch(version)
         where = (
             "" if certain else " in a release that the bridge knows: another may have it, whose CRDs --schemas takes"
         )

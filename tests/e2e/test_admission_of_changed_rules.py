@@ -41,6 +41,8 @@ CHANGES: dict[str, tuple[str, Object, Object | None, str]] = {
     "PolicyKind of which Gateways decide": ("UPDATE", kind(defaultStrategy="PatchOverrides"), kind(), ""),
     "PolicyKind that goes": ("DELETE", kind(), None, "[broad]"),
     "default that a guardrail forbids": ("UPDATE", crd(default=11), crd(), "[calm]"),
+    "field that a guardrail demands": ("UPDATE", crd(without="b"), crd(), "[broad]"),
+    "field that none demands": ("UPDATE", crd(without="a"), crd(), ""),
     "default that it allows": ("UPDATE", crd(default=9), crd(), ""),
 }
 

@@ -507,3 +507,18 @@ def test_watching_tests_again_after_each_change(bridge_path: Path, environment: 
             assert any("1 passed" in line for line in process.stdout)
         finally:
             process.kill()
+
+
+def test_a_suite_in_a_list_is_read(bridge: Run, tmp_path: Path) -> None:
+    suite = {
+        "apiVersion": "test.policybridge.io/v1alpha1",
+        "kind": "Suite",
+        "manifests": [str(SHOP)],
+        "tests": [{"name": "soft", "effective": [{**CHECKOUT, "spec": {"contrast": 8}}]}],
+    }
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "boats"}, "spec": {"ports": [{"port": 80}]}}
+    file = tmp_path / "all.yaml"
+    file.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": [service, suite]}))
+    answer = bridge("test", tmp_path)
+    assert (answer.returncode, "soft FAILED" in answer.stdout) == (1, True)
+    assert bridge("problems", "--manifests", tmp_path).returncode == 0

@@ -56,8 +56,9 @@ def kind(**spec: Any) -> Object:
     return policy_kind("TintPolicy", GROUP, **fields, **merged)
 
 
-def crd(**of_c: Any) -> Object:
+def crd(*, without: str = "", **of_c: Any) -> Object:
     fields = {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer", **of_c}}
+    fields = {name: field for name, field in fields.items() if name != without}
     spec = {"type": "object", "properties": {**fields, "targetRefs": {"type": "array"}}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
     return resource(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bridge.sources.known_fields import KnownFields, fields_of
+from bridge.sources.known_fields import KnownFields, fields_of, without_unknown_fields
 
 GATEWAY_API = "gateway.networking.k8s.io/v1"
 
@@ -155,3 +155,16 @@ def test_an_object_without_properties_keeps_no_field() -> None:
     }
     found = KnownFields([widgets({"type": "object", "properties": fields})]).doubts(obj)
     assert [doubt.message for doubt in found] == ['unknown field "spec.closed.a"']
+
+
+def test_an_api_server_reads_an_object_without_the_fields_that_its_crd_lacks() -> None:
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    items = {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "string"}}}}
+    named = {"type": "object", "additionalProperties": {"type": "object", "properties": {"c": {"type": "string"}}}}
+    crd = widgets({"type": "object", "properties": {"a": items, "free": free, "named": named}})
+    spec = {"a": [{"b": "1", "x": 2}], "free": {"x": 3}, "named": {"any": {"c": "4", "x": 5}}, "x": 6}
+    obj = written("Widget", spec, "example.com/v1", labels={"x": "y"}) | {"status": {"x": 7}, "other": 8}
+    [(_, fields)] = fields_of(crd)
+    expected = written("Widget", {"a": [{"b": "1"}], "free": {"x": 3}, "named": {"any": {"c": "4"}}}, "example.com/v1")
+    expected["metadata"]["labels"] = {"x": "y"}
+    assert without_unknown_fields(obj, fields) == expected | {"status": {"x": 7}}

@@ -137,6 +137,14 @@ def test_a_version_that_no_api_server_serves_is_reported(released: Schemas) -> N
     assert constraint == ("no version 'v1' of Constraint, only v1alpha1", True)
 
 
+def test_a_misspelled_version_is_refused_for_certain(released: Schemas) -> None:
+    for version, is_certain in {"v9": False, "v1alpah1": True, "1": True}.items():
+        policy = obj("SecurityPolicy", {}, f"gateway.envoyproxy.io/{version}")
+        unserved = released.unserved_version(policy)
+        assert unserved is not None
+        assert unserved[1] is is_certain
+
+
 def test_versions_of_the_own_kinds_are_those_of_their_crds() -> None:
     crds = [yaml.safe_load(file.read_text(encoding="utf-8"))["spec"] for file in crds_root().glob("*.yaml")]
     served = {f"{one['group']}/{one['names']['kind']}": [each["name"] for each in one["versions"]] for one in crds}
