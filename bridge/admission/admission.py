@@ -11,14 +11,14 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
 import structlog
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
-from bridge.admission.admitted import Admitted, Parts
+from bridge.admission.admitted import LONGEST, Admitted, Parts
 from bridge.admission.review import (
     OURS,
     AdmissionVerdict,
@@ -346,6 +346,10 @@ class Admission:
         response = await _query_one(self.rules, request.request, patience, budget)
         if not (is_last and response.change and response.is_allowed):
             return response
+        if response.decision and (lacking := self.admitted.modules()):
+            text = f"judged without Rego that was admitted less than {LONGEST:.0f} s ago: {', '.join(lacking)}"
+            warnings = (*response.decision.warnings, text)
+            response.decision = replace(response.decision, warnings=warnings)
         key = request.parsed_key
         try:
             async with asyncio.timeout_at(until):
@@ -367,7 +371,8 @@ class Admission:
 
     async def _review_modules(self, request: ReviewRequest, budget: float) -> _Response | None:
         """Return the decision about a change of modules; None for another request."""
-        until = asyncio.get_running_loop().time() + budget
+        began = asyncio.get_running_loop().time()
+        until = began + budget
         removal = None
         if self.dependents and request.removes_modules:
             removal = await _check_removal(self.dependents(request.parsed_key), budget)
@@ -379,9 +384,12 @@ class Admission:
         try:
             async with asyncio.timeout_at(until):
                 left = until - asyncio.get_running_loop().time()
-                judged = await self.judge_modules(request.request, left)
+                others = self.admitted.missing(began, request.parsed_key)
+                judged = await self.judge_modules(request.request_after(others) if others else request.request, left)
         except (TimeoutError, OpaError) as error:
             judged = Decision(warnings=(f"it is unknown whether guardrails allow this change: {error}",))
+        if not judged.errors and not request.dry_run:
+            self.admitted.add_modules(request.parsed_key)
         return _Response(Decision(errors=judged.errors, warnings=(*warnings, *judged.warnings)))
 
     def _is_placed(self, placement: Question, request: ReviewRequest) -> bool:

@@ -2,6 +2,7 @@
 
 Two requests may each be fine and together violate a guardrail, such as the deletions of a route's two policies. So each
 request is also judged as if the changes before it were stored. Such a change may still fail, so this only denies more.
+Rego that was admitted is in no request's change: the decisions after it have a warning.
 """
 
 import asyncio
@@ -33,6 +34,17 @@ class Admitted:
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self._changes: dict[Key, _Change] = {}
+        self._modules: dict[Key, float] = {}  # until when OPA may lack the Rego of an object
+
+    def add_modules(self, key: Key) -> None:
+        """Add an object whose Rego was admitted."""
+        self._modules[key] = asyncio.get_running_loop().time() + LONGEST
+
+    def modules(self) -> list[str]:
+        """Return the objects whose Rego OPA may lack."""
+        now = asyncio.get_running_loop().time()
+        self._modules = {key: until for key, until in self._modules.items() if until > now}
+        return sorted(map(str, self._modules))
 
     def note(self, notice: Notice) -> None:
         """Note a write to OPA: it has these changes now."""

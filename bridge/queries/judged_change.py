@@ -76,9 +76,14 @@ def _denies(rows: Sequence[Entry]) -> bool:
 
 
 async def _plan(engine: Engine, request: Mapping[str, Any]) -> PlannedChange:
+    """Return the change of a request, together with those that were admitted before it and that OPA lacks."""
+    admitted = request.get("admitted", {})
+    applied, deleted = [*admitted.get("upsert", ())], [*map(parse_key, admitted.get("delete", ()))]
     if request["operation"] == "DELETE":
-        return await plan_change(engine, (), [key_of(_complete(request["oldObject"], request))])
-    return await plan_change(engine, [prune(_complete(request["object"], request))], ())
+        deleted.append(key_of(_complete(request["oldObject"], request)))
+    else:
+        applied.append(_complete(request["object"], request))
+    return await plan_change(engine, [*map(prune, applied)], deleted)
 
 
 def _complete(obj: Object, request: Mapping[str, Any]) -> Object:

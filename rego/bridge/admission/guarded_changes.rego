@@ -183,10 +183,15 @@ _admitted_keys := {key | some key in _admitted.delete} | {keys.of(obj) | some ob
 
 # METADATA
 # description: |
-#   The change of the request alone, if guardrails may answer other requests differently after it. Undefined for a change of
-#   what policies of a kind mean, which is judged beside OPA.
+#   The change of the request alone, if guardrails may answer other requests differently after it.
 guarded_change := _requested if {
 	guardrails != set()
+	_may_concern_others
+}
+
+_may_concern_others if describes
+
+_may_concern_others if {
 	not describes
 	_concerns_objects
 }

@@ -376,16 +376,18 @@ _describing(operation, obj, old) := found if {
 	written := {"DELETE": null, "CREATE": obj, "UPDATE": obj}[operation]
 	kind := {"group": keys.group(obj.apiVersion), "kind": obj.kind}
 	request := {"operation": operation, "kind": kind, "name": obj.metadata.name, "object": written, "oldObject": old}
-	found := admission.remaining with input as request
+	found := object.union(admission.remaining, {"change": admission.guarded_change}) with input as request
 		with data.objects as testing.stored([_constraint("colors", {}), _kind({}), _crd])
 }
 
-test_a_change_of_a_description_of_policies_remains_for_a_comparison_of_states if {
+test_a_change_of_a_description_of_policies_remains_for_a_comparison_of_states_and_counts_for_later_requests if {
 	remaining := {"constraints": ["colors"], "describes": true}
-	every operation, old in {"CREATE": null, "UPDATE": _kind({}), "DELETE": _kind({})} {
-		_describing(operation, _kind({"kind": "Color"}), old) == remaining
+	every operation, old in {"CREATE": null, "UPDATE": _kind({})} {
+		changed := _kind({"kind": "Color"})
+		_describing(operation, changed, old) == object.union(remaining, {"change": {"upsert": [changed]}})
 	}
-	_describing("UPDATE", _crd, _crd) == remaining
+	_describing("DELETE", _kind({}), _kind({})) == object.union(remaining, {"change": {"delete": [keys.of(_kind({}))]}})
+	_describing("UPDATE", _crd, _crd) == object.union(remaining, {"change": {"upsert": [_crd]}})
 	not _describing("CREATE", _crd, null)
 }
 

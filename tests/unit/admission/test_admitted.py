@@ -36,6 +36,12 @@ class _Rules:
 
 async def deleted(admission: Admission, key: Key, *, patches: bool = False, **more: Any) -> bool:
     """Whether the deletion of a policy is admitted."""
+    allowed: bool = (await reviewed(admission, key, patches=patches, **more))["allowed"]
+    return allowed
+
+
+async def reviewed(admission: Admission, key: Key, *, patches: bool = False, **more: Any) -> dict[str, Any]:
+    """The response to the deletion of a policy."""
     request = {
         "uid": "7",
         "kind": {"group": key.group, "version": "v1", "kind": key.kind},
@@ -46,8 +52,8 @@ async def deleted(admission: Admission, key: Key, *, patches: bool = False, **mo
     }
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request | more}
     answer = await admission.review(json.dumps(review).encode(), Terms(5.0, patches=patches))
-    allowed: bool = json.loads(answer)["response"]["allowed"]
-    return allowed
+    response: dict[str, Any] = json.loads(answer)["response"]
+    return response
 
 
 def judging(rules: _Rules) -> tuple[Admission, Admitted]:
@@ -65,6 +71,14 @@ async def test_second_deletion_is_judged_after_the_first_until_opa_has_it() -> N
     admitted.note(Notice((ONE,)))
     await asyncio.sleep(0.01)  # a request that began before the notice may have been judged without it
     assert await deleted(admission, TWO)
+
+
+async def test_a_decision_after_admitted_rego_has_a_warning_until_opa_has_had_time() -> None:
+    admission, admitted = judging(_Rules())
+    admitted.add_modules(Key("", "ConfigMap", "opa-policies", "rules"))
+    assert [*admitted.modules()] == ["/ConfigMap/opa-policies/rules"]
+    assert await deleted(admission, ONE)
+    assert "judged without Rego that was admitted less than 10 s ago" in (await reviewed(admission, ONE))["warnings"][0]
 
 
 async def test_one_of_two_deletions_at_the_same_moment_is_denied() -> None:
