@@ -38,7 +38,7 @@ explain := problem if {
 } else := problem if {
 	problem := queries.problem([["target", "node"]])
 } else := problem if {
-	problem := queries.unknown_field({"target", "allPaths"})
+	problem := queries.unknown_field({"target"})
 } else := queries.explanation
 
 # METADATA
