@@ -225,7 +225,8 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
     change = await plan_change(engine, applied.objects, going, whole=prune, crds=crds)
     # Another CRD makes fields and values of unchanged objects wrong, or right.
-    redefined = {key for key in await held_keys(engine.opa) if key.type_id in change.redefined_kinds}
+    kinds = change.redefined_kinds
+    redefined = {key for key in await held_keys(engine.opa) if key.type_id in kinds} if kinds else set()
     doubted = {*change.keys, *map(str, redefined)}
     after = applied.source.doubts((), doubted)
     if not prune:
