@@ -1,7 +1,7 @@
 # METADATA
 # title: Answers
 # description: |
-#   What an OPA with the answers of a view looks up, by object, as `[path, value]` below `data.bridge_answers`: effective
+#   What an OPA with the answers of a view looks up, by object, as `[path, value]` below `data.bridge.table`: effective
 #   policies, the listeners that take requests, the matches of their routes, and what a rule does with a request.
 package bridge.answers
 

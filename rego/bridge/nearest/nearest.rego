@@ -95,7 +95,7 @@ _pattern_miss(one, uncompared) := table.excess_message(one) if {
 	true
 } else := sprintf("%s is not compared with %s: the patterns of the routes for this host are too many", [one.part, table.shorten(one.expected)]) if {
 	uncompared
-} else := sprintf({true: "%s %s does not match %s", false: "%s is %s, which does not match %s"}[one.name == "path"], [one.name, one.actual, one.expected]) if {
+} else := sprintf(_pattern_text(one.name), [one.name, one.actual, one.expected]) if {
 	not regex.match(table.whole(one.expected), one.actual)
 }
 
@@ -105,6 +105,14 @@ _not_compared(entry, type) := routing.overweight({route_key: weight |
 	patterns := {one.expected | some match in _matches(_precedence(entry), type, route_key); some one in match.patterns}
 	weight := sum([table.pattern_weight(pattern) | some pattern in patterns; not table.excess(pattern)])
 })
+
+_pattern_text(name) := "%s %s does not match %s" if {
+	name == "path"
+} else := "%s is %s, which does not match %s"
+
+_exact_text(name) := "%s %s is not exactly %s" if {
+	name == "path"
+} else := "%s is %s, not %s"
 
 _common(one, other) := count([index |
 	some index in numbers.range(0, min([count(one), count(other)]))
@@ -129,7 +137,9 @@ _listener_message(node) := hierarchy.unaccepted_message(node) if {
 	found := hierarchy.listener(node)
 }
 
-_host_named(name) := {true: "any hostname", false: name}[name == "*"]
+_host_named(name) := "any hostname" if {
+	name == "*"
+} else := name
 
 # If no route of the host is attached: those that the listener rejects, then those that name another one, or else routes of
 # other hostnames.
@@ -233,7 +243,7 @@ _miss(one) := sprintf("%s is missing", [one.name]) if {
 } else := sprintf("path %s is not %s nor below it", [one.actual, one.expected]) if {
 	one.type == "PathPrefix"
 	not startswith(concat("", [one.actual, "/"]), concat("", [trim_right(one.expected, "/"), "/"]))
-} else := sprintf({true: "%s %s is not exactly %s", false: "%s is %s, not %s"}[one.name == "path"], [one.name, one.actual, one.expected]) if {
+} else := sprintf(_exact_text(one.name), [one.name, one.actual, one.expected]) if {
 	one.type == "Exact"
 	one.actual != one.expected
 } else := sprintf("path and query %s do not end with %s", [one.actual, one.expected]) if {

@@ -29,7 +29,7 @@ request := {
 	"host": _host,
 	"path": _path,
 	"pathAndQuery": concat("?", array.concat([_path], [query | query := _query; query != ""])),
-	"method": object.get(input, "method", {true: "POST", false: "GET"}[_protocol == "GRPC"]),
+	"method": object.get(input, "method", _default_method),
 	# A repeated header is one header with joined values (RFC 9110, 5.3).
 	"headers": {name: concat(",", array.flatten([value | some value in spelled])) | some name, spelled in _headers},
 	# Gateway API does not define which of several query values counts; implementations take the first.
@@ -48,7 +48,16 @@ is_plain if {
 	count(object.get(input, "method", "")) < 50
 }
 
-_path := object.get(input, "path", {true: sprintf("/%s/%s", call), false: "/"}[_protocol == "GRPC"])
+_path := object.get(input, "path", _default_path)
+
+# A gRPC call is a POST to its service and method.
+_default_method := "POST" if {
+	_protocol == "GRPC"
+} else := "GET"
+
+_default_path := sprintf("/%s/%s", call) if {
+	_protocol == "GRPC"
+} else := "/"
 
 # The query as text. The input has its parameters in no order.
 _query := concat("&", [sprintf("%s=%s", [name, value]) | some name, values in input.query; some value in array.flatten([values])])
