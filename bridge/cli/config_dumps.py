@@ -67,16 +67,16 @@ async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], 
         found = await compare(engine.opa, inputs, targets, everything=everything)
     except DumpError as error:
         raise CommandError(str(error)) from error
-    found.unread += [
-        f"Pod {pod.name}: its proxy has no configuration of a Gateway"
+    found.unread |= {
+        pod.name: f"Pod {pod.name}: its proxy has no configuration of a Gateway"
         for pod in pods
-        if not found.proxies.get(pod.name, {}).get("covers") and not any(pod.name in reason for reason in found.unread)
-    ]
+        if not found.proxies.get(pod.name, {}).get("covers") and pod.name not in found.unread
+    }
     for warning in found.warnings:
         print_error(f"warning: {warning}")
     for gateway, proxies in found.disagreeing.items():
         differing = f"{', '.join(proxies)} {'differs' if len(proxies) == 1 else 'differ'}"
         print_error(f"warning: the proxies of {short_key(parse_key(gateway))} disagree: only {differing}")
-    for reason in found.unread:
+    for reason in found.unread.values():
         print_error(f"error: {reason}")
     return found

@@ -25,7 +25,7 @@ from bridge.cli.notation import (
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import COMMON, INPUT_ERROR, Asked
 from bridge.cli.table import Block, Table
 from bridge.model.keys import Key, field_name, parse_key
 from bridge.model.text import TIE
@@ -60,7 +60,8 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     TARGET is an object or a section of an object: KIND NAME, KIND/NAME, KIND/NAMESPACE/NAME, KIND/NAME#SECTION or a
     full key. A target above the level at which a policy kind acts means all effective targets below it. For a policy:
     its status, its effective targets, and the changes if it were deleted. With --config-dump or --pods, the column
-    PROXY has the state of each field in these proxies, as `pbctl verify` shows it.
+    PROXY has the state of each field in these proxies, as `pbctl verify` shows it. Exits with 2 if a proxy cannot be
+    read.
 
     Examples:
         # Explain the effective policies of a rule
@@ -84,9 +85,11 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     policies = [await describe(engine, key) for key in named]
     targets = [] if policies else keys
     found = [entry for key in targets for entry in await explained_at(engine.opa, key, kind, asked.source_namespace)]
+    code = 0
     if found and names_proxies(asked):
         compared = await compare_proxies(engine, asked, targets, everything=True)
         add_states(found, compared.rows)
+        code = INPUT_ERROR if compared.unread else 0
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
     commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
     return Answer(
@@ -98,6 +101,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         f"No policy applies at {' '.join(asked.words)}, and none is rejected there.",
         [*found, *(policy.document() for policy in policies)],
         names=lambda: [*(entry["target"] for entry in found), *(str(policy.key) for policy in policies)],
+        code=code,
         whole=True,
     )
 

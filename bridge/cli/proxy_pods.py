@@ -56,10 +56,10 @@ class ProxyPod:
             try:
                 connection = _Connection(connected)
                 connection.request("GET", "/config_dump")
-                response = connection.getresponse()
-                if response.status != http.HTTPStatus.OK:
-                    raise ProxyError(f"Pod {self.name}: port {self.port} answers {response.status} to /config_dump")
-                yield cast("BinaryIO", response)
+                with connection.getresponse() as response:
+                    if response.status != http.HTTPStatus.OK:
+                        raise ProxyError(f"Pod {self.name}: port {self.port} answers {response.status} to /config_dump")
+                    yield cast("BinaryIO", response)
             except (OSError, http.client.HTTPException, DumpError) as error:
                 why = forward.failure()
                 if isinstance(why, Forbidden):

@@ -50,6 +50,8 @@ class PortForward:
 
     def failure(self) -> KubeError | None:
         """End the connection; return why it had ended early, None if it had not."""
+        with contextlib.suppress(OSError):
+            self._ours.shutdown(socket.SHUT_RDWR)  # a file of the socket that is still open defers `close`
         self._ours.close()
         self._thread.join()
         return self._error

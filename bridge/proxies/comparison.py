@@ -41,7 +41,7 @@ class Comparison:
     wrong: Sequence[str] = ()  # the states that are differences
     proxies: dict[str, Entry] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # why proxies could not be read
+    unread: dict[str, str] = field(default_factory=dict)  # why dumps could not be read, by their names
     disagreeing: Mapping[str, Sequence[str]] = field(
         default_factory=dict
     )  # proxies that differ, by Gateway, if others do not
@@ -61,7 +61,7 @@ class Facts:
         self.proxies: dict[str, Entry] = {}
         self.covered: dict[str, list[str]] = defaultdict(list)  # proxies by Gateways
         self.warnings: list[str] = []
-        self.unread: list[str] = []  # why proxies could not be read
+        self.unread: dict[str, str] = {}  # why dumps could not be read, by their names
         self.taken: set[tuple[Any, ...]] = set()  # proxies and orders of routes whose requests an earlier one takes
 
     def add(self, fact: Entry) -> None:
@@ -79,6 +79,23 @@ class Facts:
             self.by_target[fact["target"]].append(fact)
         if "key" in fact:
             self.by_key[fact["proxy"], fact["vendor"], fact["key"]].append(fact)
+
+    def take(self, others: Facts) -> None:
+        """Keep the facts of other dumps."""
+        for proxy, about in others.proxies.items():
+            mine = self.proxies.setdefault(proxy, _proxy())
+            for name in ("vendors", "covers", "sections"):
+                mine[name] += [one for one in about[name] if one not in mine[name]]
+            mine["unread"] |= about["unread"]
+        for gateway, proxies in others.covered.items():
+            self.covered[gateway] += [one for one in proxies if one not in self.covered[gateway]]
+        for target, facts in others.by_target.items():
+            self.by_target[target] += facts
+        for key, facts in others.by_key.items():
+            self.by_key[key] += facts
+        self.warnings += others.warnings
+        self.unread |= others.unread
+        self.taken |= others.taken
 
     def of(self, targets: Iterable[str]) -> Entry:
         """Return the input of `verify` for targets: `found`, and `families`, each of which many targets may share.
@@ -209,17 +226,14 @@ async def read_facts(opa: Opa, inputs: Sequence[Input], *, call: Call = _directl
     """
     facts = Facts()
     for one in inputs:
-        dump = Dump(one.name)
         try:
             with ExitStack() as stack:
                 stream = await call(stack.enter_context, one.open())
-                await _read_dump(opa, stream, dump, facts, call)
+                found = await _read_dump(opa, stream, Dump(one.name), call)
         except ProxyError as error:
-            facts.unread.append(str(error))
-        for proxy, sections in dump.sections.items():
-            about = facts.proxies.setdefault(proxy, _proxy())
-            about["sections"] = sorted(sections)
-        facts.warnings += dump.warnings
+            facts.unread[one.name] = str(error)
+        else:
+            facts.take(found)
     for proxy, about in facts.proxies.items():
         if not about["covers"]:
             facts.warnings.append(
@@ -228,8 +242,8 @@ async def read_facts(opa: Opa, inputs: Sequence[Input], *, call: Call = _directl
     return facts
 
 
-async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, facts: Facts, call: Call) -> None:
-    hosts, parts = Hosts(), read_parts(stream, dump)
+async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, call: Call) -> Facts:
+    facts, hosts, parts = Facts(), Hosts(), read_parts(stream, dump)
 
     def next_batch() -> list[Entry]:
         return [hosts.ordered(part) for part in islice(parts, _PARTS)]
@@ -237,7 +251,11 @@ async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, facts: Facts, call:
     while batch := await call(next_batch):
         for fact in await opa.query("proxy_facts", {"resources": batch}):
             facts.add(fact)
-    facts.taken |= await hosts.taken(opa)
+    facts.taken = await hosts.taken(opa)
+    for proxy, sections in dump.sections.items():
+        facts.proxies.setdefault(proxy, _proxy())["sections"] = sorted(sections)
+    facts.warnings = dump.warnings
+    return facts
 
 
 async def compare(

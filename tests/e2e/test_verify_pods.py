@@ -1,8 +1,10 @@
 """`pbctl verify --pods`: proxies of a cluster, by the port-forward of the API server with the user's permissions."""
 
+import contextlib
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bridge.kube import port_forward
 from hack.tools.crds import VENDORS, crds_of
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.kubelet import Kubelet
@@ -95,21 +98,28 @@ def cluster(example: tuple[ControlPlane, Kubelet], bridge: Run) -> Iterator[Clus
         yield Cluster(*example, bridge, stack)
 
 
-def _serve(stack: ExitStack, dump: Object) -> int:
-    """An admin interface that answers a dump, in pieces of unknown total length; return its port."""
+def _serve(stack: ExitStack, dump: Object | str, status: int = 200, *, silent: bool = False) -> int:
+    """An admin interface that answers a dump, in pieces of unknown total length; return its port.
+
+    A silent one does not end its answer.
+    """
+    done = threading.Event()
 
     class Admin(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            self.send_response(200 if self.path == "/config_dump" else 404)
+            self.send_response(status if self.path == "/config_dump" else 404)
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            text = json.dumps(dump).encode()
-            for first in range(0, len(text), 100_000):
-                piece = text[first : first + 100_000]
-                self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
-            self.wfile.write(b"0\r\n\r\n")
+            text = (dump if isinstance(dump, str) else json.dumps(dump)).encode()
+            with contextlib.suppress(ConnectionError):
+                for first in range(0, len(text), 100_000):
+                    piece = text[first : first + 100_000]
+                    self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+                if silent:
+                    done.wait()
+                self.wfile.write(b"0\r\n\r\n")
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -118,6 +128,7 @@ def _serve(stack: ExitStack, dump: Object) -> int:
     threading.Thread(target=server.serve_forever).start()
     stack.callback(server.server_close)
     stack.callback(server.shutdown)
+    stack.callback(done.set)
     return int(server.server_port)
 
 
@@ -166,6 +177,56 @@ def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: C
     assert found["counts"]["verified"] == 13
     assert "error: Pod proxies/edge-2: its proxy cannot be read at port 19000: error forwarding port 19000" in errors
     assert "refused" in errors
+
+
+_HANGS = 60.0  # seconds
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        pytest.param({"dump": {}, "status": 404}, "port 19000 answers 404 to /config_dump", id="404"),
+        pytest.param({"dump": '{"configs": [ } broken' * 100_000}, "is not JSON", id="broken at its begin"),
+        pytest.param({"dump": '{"configs": [', "silent": True}, "timed out", id="silent"),
+    ],
+)
+def test_admin_interface_that_fails_is_an_error_without_a_wait(
+    cluster: Cluster, dump: Object, answer: Object, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(port_forward, "SECONDS", 2.0)
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    cluster.add_pod("edge-2", _serve(cluster.stack, **answer))
+    begin = time.monotonic()
+    code, found, errors = cluster.verify()
+    assert time.monotonic() - begin < _HANGS
+    assert (code, found["counts"]["verified"]) == (2, 13)
+    assert "error: Pod proxies/edge-2: " in errors
+    assert why in errors
+
+
+def test_dump_that_breaks_off_says_nothing_about_its_proxy(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    _, alone, _ = cluster.verify()
+    clusters, *others = dump["configs"]
+    clusters["dynamic_active_clusters"] *= 1_000  # several queries, before the end
+    cluster.add_pod("edge-2", _serve(cluster.stack, json.dumps({"configs": [*others, clusters]})[:-10]))
+    code, found, errors = cluster.verify()
+    assert code == 2
+    assert "error: Pod proxies/edge-2: its proxy cannot be read at port 19000" in errors
+    assert found == alone
+    assert "warning" not in errors
+
+
+def test_explanation_has_the_exit_code_of_a_proxy_that_cannot_be_read(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    command = ("explain", "httproute/cart#checkout", "-n", "shop", "--kind", "BackendTrafficPolicy", "--pods")
+    done = cluster.bridge(*command, "--kubeconfig", cluster.plane.kubeconfig)
+    assert (done.returncode, done.stderr) == (0, "")
+    cluster.add_pod("edge-2", 1, admin=1)
+    done = cluster.bridge(*command, "--kubeconfig", cluster.plane.kubeconfig)
+    assert done.returncode == 2
+    assert "verified" in done.stdout
+    assert "error: Pod proxies/edge-2: its proxy cannot be read" in done.stderr
 
 
 def test_proxy_without_configuration_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
