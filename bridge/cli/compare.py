@@ -119,7 +119,7 @@ def _side(
     """
 
     async def ask(engine: Engine) -> _Side:
-        from bridge.queries.analysis import all_problems, compare_problems, without_identity
+        from bridge.queries.analysis import all_problems, compare_problems, in_order, without_identity
         from bridge.queries.asking import effective_everywhere, policy_kind
 
         namespaces.update(await engine.opa.query("namespaces", {}))
@@ -133,7 +133,8 @@ def _side(
         # An error and a warning with one name differ, so each side is compared with the other.
         gained = (await compare_problems(engine.opa, former, problems))["introduced"]
         lost = (await compare_problems(engine.opa, problems, former))["introduced"]
-        return _Side(effective, problems, [*map(without_identity, lost)], [*map(without_identity, gained)])
+        only = ([without_identity(one) for one in in_order(found)] for found in (lost, gained))
+        return _Side(effective, problems, *only)
 
     return read(source, ask)
 

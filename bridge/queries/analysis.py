@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Object, Trouble
@@ -159,7 +160,7 @@ async def all_problems(
     rows = await violations_by(opa, [text for text in texts if text in audited], None, {"identified": True})
     found += _once(map(_as_problem, rows))
     found = await with_suggestions(opa, await selected(opa, found, "subject", selects), {})
-    return _once_for_each_kind(sorted(found, key=_order))
+    return _once_for_each_kind(in_order(found))
 
 
 def _once_for_each_kind(problems: Iterable[Entry]) -> list[Entry]:
@@ -197,14 +198,15 @@ async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> l
     found = await in_batches(engine.opa, "problems", "objects", await engine.opa.query("names", {"types": types}))
     found += select_doubts(doubts, {doubt["subject"] for doubt in doubts}, found)
     found += await rejected_modules(engine)
-    return sorted(found, key=_order)
+    return in_order(found)
 
 
 _WITHOUT_STATUS = (CRD, POLICY_KIND, CONSTRAINT, f"{GATEWAY_API}/ReferenceGrant")
 
 
-def _order(problem: Entry) -> tuple[str, str, str]:
-    return problem["subject"], problem["reason"], problem["about"]
+def in_order(problems: Iterable[Entry]) -> list[Entry]:
+    """Return problems as lists of them have them: by subject, by reason, and by what they are about."""
+    return sorted(problems, key=itemgetter("subject", "reason", "about"))
 
 
 async def rejected_modules(engine: Engine) -> list[Entry]:
