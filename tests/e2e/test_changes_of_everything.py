@@ -18,6 +18,7 @@ from tests.e2e.tints import (
     CART,
     GROUP,
     KIND,
+    LABELS,
     Object,
     constraint,
     crd,
@@ -28,6 +29,7 @@ from tests.e2e.tints import (
     route,
     strategy,
 )
+from tests.eventually import eventually_blocking
 from tests.in_process import run_with_opa
 
 Ask = Callable[..., dict[str, Any]]
@@ -44,6 +46,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(folder: Path, bridge_path: Path, environment: dict[str, str]) -> Iterator[Serving]:
     log = folder.parent / "log"
     with bridge_runs(bridge_path, environment, log, "--manifests", folder, "--listen", "127.0.0.1:0") as found:
+        # A busy machine may need a second attempt to check Rego, after the bridge is ready.
+        authors = sum(one["kind"] == "RegoPolicy" or one["metadata"].get("labels") == LABELS for one in BASE)
+        eventually_blocking(log.read_text, lambda said: f"submissions={authors}\n" in said)
         yield found
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from tests.builders import policy, policy_kind, target_ref
 from tests.e2e.conftest import Run
 
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -89,15 +90,17 @@ def test_a_change_inside_of_a_merge_unit_is_a_weakening(bridge: Run, tmp_path: P
 
 
 def test_a_value_that_a_null_removes_is_missing(bridge: Run, tmp_path: Path) -> None:
-    required = _constraint("required_policy", {"kinds": [LIMITS], "field": "/limits/people"})
-    objects = [_limits({"people": PER_USER}, ("Gateway", "edge")), required]
-    assert _messages(bridge, _write(tmp_path, "istio.io/gateway-controller", *objects)) == set()
-    world = _write(tmp_path, "istio.io/gateway-controller", *objects, _limits({"people": None}))
-    assert len(_messages(bridge, world)) == 1
-    done = bridge(
-        "get", "targets", "--without", "ratelimitpolicy.spec.limits.people", "--manifests", world, "-o", "name"
-    )
-    assert "HTTPRoute" in done.stdout
+    """In a kind without a schema: of a field that is not nullable, an API server stores no null."""
+    required = _constraint("required_policy", {"kinds": ["test.example.com/Awning"], "field": "/cover"})
+    targets = [{"group": GATEWAY_API, "kind": name} for name in ("Gateway", "HTTPRoute")]
+    kind = policy_kind("Awning", targets=targets, effectiveTarget="Route", defaultStrategy="PatchDefaults")
+    covered = policy("Awning", "covered", [target_ref("Gateway", "edge")], "web", cover="wide")
+    bare = policy("Awning", "bare", [target_ref("HTTPRoute", "site")], "web", cover=None)
+    for policies, missing in (([covered], 0), ([covered, bare], 1)):
+        world = _write(tmp_path, "example.com/gateway", kind, required, *policies)
+        assert len(_messages(bridge, world)) == missing
+        done = bridge("get", "targets", "--without", "awning.spec.cover", "--manifests", world, "-o", "name")
+        assert ("HTTPRoute" in done.stdout) is bool(missing)
 
 
 def test_sizes_of_nginx_are_compared_as_such(bridge: Run, tmp_path: Path) -> None:

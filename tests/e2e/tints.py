@@ -59,7 +59,8 @@ def kind(**spec: Any) -> Object:
 def crd(*, without: str = "", **of_c: Any) -> Object:
     fields = {"a": {"type": "integer"}, "b": {"type": "integer"}, "c": {"type": "integer", **of_c}}
     fields = {name: field for name, field in fields.items() if name != without}
-    spec = {"type": "object", "properties": {**fields, "targetRefs": {"type": "array"}}}
+    targets = {"targetRefs": {"type": "array"}, "targetSelectors": {"type": "array"}}
+    spec = {"type": "object", "properties": {**fields, **targets}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
     return resource(
         "apiextensions.k8s.io/v1",
