@@ -21,6 +21,7 @@ BUNDLE_PATH = "/bundles/policy-bridge.tar.gz"  # where the bridge serves it
 TOKENS_NAME = "policy-bridge-tokens"  # the bundle of accepted tokens
 TOKENS_PATH = "/bundles/policy-bridge-tokens.tar.gz"
 VIEW = "bridge_view"  # the document that states which view an OPA has: `{name, revision, since}`
+STATE = "bridge_state"  # the document whose `complete` states that OPA has every object
 _MAIN = "system/main"  # OPA's default decision; in ConfigMaps below `bridge`, see `bridge.policy_loader.submissions`
 _MASKED = {name: f"/bridge/decision_log/{name.partition('_')[0]}" for name in ("mask_decision", "drop_decision")}
 KEY_ID = "policy-bridge"  # of the key that signs bundles, in OPA's configuration
@@ -220,12 +221,14 @@ def build_view_bundle(
 ) -> Bundle:
     """Return the bundle of a view: the files of the bundle `rules`, and `documents` by their names.
 
+    The document STATE states that it is complete: OPA activates the whole bundle at once.
     The revision follows from the content. The document VIEW has it, with the time `now` and the `number`, which the
     revision ignores: the number of each bundle is higher than those before, so a lower one shows a rollback.
     """
-    owned = tuple(sorted({*rules.roots, *documents, VIEW}))
+    all_documents = {**documents, STATE: {"complete": True}}
+    owned = tuple(sorted({*rules.roots, *all_documents, VIEW}))
     files = {path: content for path, content in rules.files.items() if path != MANIFEST}
-    for name, document in sorted(documents.items()):
+    for name, document in sorted(all_documents.items()):
         files[f"{name}/data.json"] = msgspec.json.encode(document, order="deterministic")
     revision = _digest({**files, VIEW: view.encode()}, (*owned, *rules.old))
     about = {"name": view, "revision": revision, "since": now, **({} if number is None else {"number": number})}

@@ -19,6 +19,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import Key, parse_key, pointer
 from bridge.model.types import DESCRIBING
 from bridge.opa.batches import batches
+from bridge.opa.bundle import STATE
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined
 from bridge.replicator.documents import FACTS, INDEX, NO_LINKS, Documents, Facts, Index, Known, Operation
@@ -260,7 +261,6 @@ class Writer:
         self._begun = True
 
 
-MARKER = "bridge_state"
 DOUBTFUL = "?"  # instead of the rules that made links; no rules have this name
 STANDSTILL = 6  # checks without a change, after which another bridge's marker has no bridge
 SLOW = 3.0  # seconds without a response, after which it is reported
@@ -351,7 +351,7 @@ class Claim:
         self._rules = rules
         seen, looks = "", 0
         while True:
-            marker = _read(await self.ask(lambda: self._opa.get(MARKER)))
+            marker = _read(await self.ask(lambda: self._opa.get(STATE)))
             looks = looks + 1 if marker.at == seen else 0
             if not marker.at or marker.owner in {"", self._owner} or looks >= STANDSTILL:
                 break
@@ -373,19 +373,19 @@ class Claim:
         complete = self.complete or filled
         steps: list[Operation] = []
         if self._at:
-            steps.append({"op": "remove", "path": pointer(MARKER, "at", self._at)})
+            steps.append({"op": "remove", "path": pointer(STATE, "at", self._at)})
         if self._beginning:
             whose = {"epoch": self._epoch, "owner": self._owner, "content": self._content}
             rules = DOUBTFUL if self.rules_doubtful else self._rules
             marker = {**whose, "rules": rules, "filled": filled, "complete": complete, "at": {following: True}}
-            steps.append({"op": "add", "path": pointer(MARKER), "value": marker})
+            steps.append({"op": "add", "path": pointer(STATE), "value": marker})
         else:
-            steps.append({"op": "add", "path": pointer(MARKER, "at", following), "value": True})
-            steps.append({"op": "replace", "path": pointer(MARKER, "filled"), "value": filled})
+            steps.append({"op": "add", "path": pointer(STATE, "at", following), "value": True})
+            steps.append({"op": "replace", "path": pointer(STATE, "filled"), "value": filled})
             if complete != self.complete:
-                steps.append({"op": "replace", "path": pointer(MARKER, "complete"), "value": complete})
+                steps.append({"op": "replace", "path": pointer(STATE, "complete"), "value": complete})
             if self.rules_doubtful:
-                steps.append({"op": "replace", "path": pointer(MARKER, "rules"), "value": DOUBTFUL})
+                steps.append({"op": "replace", "path": pointer(STATE, "rules"), "value": DOUBTFUL})
         await self._deliver([*steps, *operations], following)
         self._number += 1
         self._at, self._beginning, self.complete = following, False, complete
@@ -448,7 +448,7 @@ class Claim:
         """Return whether the write with the marker `following` is in OPA. Raises Lost for another marker."""
         async for attempt in self._attempts(lambda _: True):
             with attempt:
-                marker = _read(await self._opa.get(MARKER))
+                marker = _read(await self._opa.get(STATE))
         if following and marker.at == following:
             return True
         if marker.at == self._at:
@@ -472,7 +472,7 @@ class Claim:
         try:
             while True:
                 async with asyncio.timeout(SLOW - LOOK):
-                    await self._opa.get(MARKER)
+                    await self._opa.get(STATE)
                 await asyncio.sleep(LOOK)
         except (TimeoutError, OpaError):
             self._report_slow()

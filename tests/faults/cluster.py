@@ -14,10 +14,10 @@ from bridge.kube.client import KubeClient
 from bridge.kube.listwatch import Pace
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import key_of
+from bridge.opa.bundle import STATE
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
 from bridge.replicator.replicator import Replicator
-from bridge.replicator.writer import MARKER
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
@@ -166,7 +166,7 @@ class Reader:
         """The routes, the links to what is below and above them, and whether OPA is synced, from one transaction."""
         routes = f'object.get(data.objects, ["{GATEWAY_API}", "HTTPRoute", "{self.load.namespace}"], {{}})'
         links = '[object.get(data.index, ["parents"], {}), object.get(data.index, ["children"], {})]'
-        filled = f"[yes | yes = data.{MARKER}.filled]"
+        filled = f"[yes | yes = data.{STATE}.filled]"
         answers = await opa.evaluate(f"routes = {routes}; links = {links}; filled = {filled}", {})
         found = answers[0] if answers else {"routes": {}, "links": [{}, {}], "filled": []}  # data.objects is not there
         return found["routes"], found["links"], True in found["filled"]

@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from bridge.replicator.writer import MARKER
+from bridge.opa.bundle import STATE
 
 Fault = Callable[[web.Request, Callable[[], Awaitable[web.Response]]], Awaitable[web.StreamResponse]]
 
@@ -52,7 +52,7 @@ class FaultyOpa:
 
     def changes(self) -> list[list[dict[str, Any]]]:
         """The operations of each write, without those of the marker; writes of the marker alone are left out."""
-        found = [[op for op in patch if not op["path"].startswith(f"/{MARKER}")] for patch in self.patches]
+        found = [[op for op in patch if not op["path"].startswith(f"/{STATE}")] for patch in self.patches]
         return [operations for operations in found if operations]
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:

@@ -8,11 +8,11 @@ import msgspec
 
 from bridge.model.changes import Listed, Listing
 from bridge.model.keys import key_of
+from bridge.opa.bundle import STATE
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import SETTINGS
 from bridge.replicator import replicator
-from bridge.replicator.writer import MARKER
 from tests.builders import service
 from tests.eventually import eventually
 from tests.integration.faulty_opa import FaultyOpa
@@ -21,7 +21,7 @@ from tests.integration.test_replicator import POLICY_KIND, bridge, color, keys, 
 from tests.integration.test_replicator_faults import keys_held
 from tests.warm_opa import whole_bundle
 
-OURS = {"objects", "facts", "index", "kinds", "kind_sets", MARKER, "bridge", SETTINGS}
+OURS = {"objects", "facts", "index", "kinds", "kind_sets", STATE, "bridge", SETTINGS}
 FOREIGN: dict[str, Any] = {
     "mine": {"a/b": {"~c": 1}, "": [1, 2], "objects": {"core": {}}},
     "object": {"core": {"Service": {"shop": {"a": "mine"}}}},
@@ -65,7 +65,7 @@ async def test_data_and_policies_of_others_stay_as_they_are(opa_path: Path, monk
             await direct.patch(
                 [
                     {"op": "remove", "path": f"/{name}"}
-                    for name in ("objects", "facts", "index", "kinds", "kind_sets", MARKER)
+                    for name in ("objects", "facts", "index", "kinds", "kind_sets", STATE)
                 ]
             )
             await one.notices.until_filled()

@@ -6,6 +6,7 @@ import pytest
 
 from bridge.files import rego_root
 from bridge.model.types import plural_by_rule
+from bridge.opa.bundle import Bundle, build_view_bundle
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected
 from bridge.opa.process import ManagedOpa
@@ -62,12 +63,22 @@ async def test_it_finds_objects_where_kube_mgmt_has_them(opa_path: Path) -> None
         assert await bench.opa.get("kubernetes/namespaces/shop/metadata/name") == "shop"
 
 
-async def test_reading_it_fails_until_opa_has_every_object(opa_path: Path) -> None:
-    base = shipped(rego_root())
+def _rules_of_a_hub() -> Bundle:
+    """The bundle that a bridge gives its OPA, with a module that reads the view."""
     modules = {"deny.rego": "package deny\n\nr contains 1 if data.kubernetes.namespaces.shop\n"}
     submission = Submission(author("deny"), "1", modules)
-    bundle = assemble(base, [submission], {"kubernetes.rego": view()}, replicated=True)
+    return assemble(shipped(rego_root()), [submission], {"kubernetes.rego": view()}, replicated=True)
+
+
+async def test_an_edge_has_every_object_of_its_bundle_from_the_start(opa_path: Path) -> None:
+    bundle = build_view_bundle(_rules_of_a_hub(), {"objects": OBJECTS}, "shop", "2026-01-01T00:00:00Z")
     async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as opa:
+        assert await opa.get("deny/r") == [1]
+        assert await opa.query("effective", {"targets": []}) == []
+
+
+async def test_reading_it_fails_until_opa_has_every_object(opa_path: Path) -> None:
+    async with ManagedOpa(opa_path, {}, bundle=_rules_of_a_hub()) as managed, Opa(managed.url) as opa:
         for state in (None, {"filled": False, "complete": False}):
             await opa.put("bridge_state", state)
             with pytest.raises(OpaRejected, match="policy_bridge_lacks_objects produced conflicting values"):

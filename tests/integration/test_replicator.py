@@ -13,12 +13,11 @@ import pytest
 
 from bridge.model.changes import Listing, Notice, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.opa.bundle import Bundle, build_bundle
+from bridge.opa.bundle import STATE, Bundle, build_bundle
 from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from bridge.replicator import replicator
 from bridge.replicator.replicator import BATCH, Replicator
-from bridge.replicator.writer import MARKER
 from tests.builders import GATEWAY_API, backends, gateway, http_route, policy, policy_kind, service, target_ref
 from tests.eventually import eventually
 from tests.faults.comparing import declared_ends, differences, held
@@ -289,7 +288,7 @@ async def test_an_opa_that_is_synced_again_is_not_taken_for_synced_without_the_p
     async with replicating(opa_path, source) as bridge:
         await bridge.filled()
         before = len(source.wants)
-        await bridge.opa.put(MARKER, {"epoch": "lost"})
+        await bridge.opa.put(STATE, {"epoch": "lost"})
         await bridge.notices.until_filled()
         assert all("test.example.com/ColorPolicy" in types for types in source.wants[before:])
         assert len(source.wants) > before
@@ -300,7 +299,7 @@ async def test_data_of_another_bridge_is_replaced_even_while_there_is_much_to_wr
     async with replicating(opa_path, ScriptedSource([service("cart")])) as bridge:
         await bridge.filled()
         await bridge.opa.put("objects/core/Service/foreign/one", service("one"))
-        await bridge.opa.put(MARKER, {"epoch": "another", "filled": True})
+        await bridge.opa.put(STATE, {"epoch": "another", "filled": True})
         again = asyncio.create_task(bridge.notices.until_filled())
         number = 0
         while not again.done():
@@ -318,20 +317,20 @@ async def test_opa_is_complete_once_it_has_every_object_and_stays_so_for_the_nex
         source = ScriptedSource([service("cart"), POLICY_KIND, color("red")], silent=[silent])
         replicator = Replicator(source, opa, TYPES, content="same")
         async with working(replicator.run):
-            await eventually(lambda: opa.get(f"{MARKER}/epoch"), lambda epoch: epoch is not None)
+            await eventually(lambda: opa.get(f"{STATE}/epoch"), lambda epoch: epoch is not None)
             await eventually(lambda: silent in source.wanted)
-            assert await opa.get(f"{MARKER}/complete") is False
+            assert await opa.get(f"{STATE}/complete") is False
             assert replicator.lacking
             source.tell(silent)
             await asyncio.wait_for(replicator.filled.wait(), 300)
-            assert await opa.get(f"{MARKER}/complete") is True
+            assert await opa.get(f"{STATE}/complete") is True
             assert replicator.lacking == ""
         waiting = ScriptedSource([service("cart"), POLICY_KIND], silent=["core/Service"])
         follower = Replicator(waiting, opa, TYPES, content="same")
         async with working(follower.run):
             await eventually(lambda: follower.lacking == "")
             assert not follower.filled.is_set()
-            assert await opa.get(f"{MARKER}/complete") is True
+            assert await opa.get(f"{STATE}/complete") is True
 
 
 async def test_an_opa_that_restarts_during_an_initial_sync_is_not_synced(opa_path: Path) -> None:

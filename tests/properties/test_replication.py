@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bridge.model.changes import Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key
+from bridge.opa.bundle import STATE
 from bridge.opa.client import Opa
 from bridge.replicator.replicator import Replicator
-from bridge.replicator.writer import MARKER
 from tests import builders
 from tests.faults.comparing import differences
 from tests.integration.faulty_opa import Fault, FaultyOpa, arrive_late, lose, lose_answer, once, refuse
@@ -89,7 +89,7 @@ class Walk:
                 await self._direct.patch([{"op": "remove", "path": f"/{name}"} for name in await roots(self._direct)])
             case "foreign":
                 await self._direct.put("objects", {"core": {"Service": {"shop": {"z": service("z", 1)}}}})
-                await self._direct.put(MARKER, {"epoch": "another", "filled": True})
+                await self._direct.put(STATE, {"epoch": "another", "filled": True})
             case "restart":
                 await self.start()
             case "pause":
@@ -157,7 +157,7 @@ class Walk:
 
 async def roots(opa: Opa) -> list[str]:
     """The bridge's documents that are there."""
-    names = ("objects", "facts", "index", "kinds", "kind_sets", MARKER)
+    names = ("objects", "facts", "index", "kinds", "kind_sets", STATE)
     return [name for name in names if await opa.get(name) is not None]
 
 

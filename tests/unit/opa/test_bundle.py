@@ -66,15 +66,17 @@ def test_bundle_of_a_view_has_the_files_of_the_rules_and_states_its_revision() -
     files = files_of(view.content)
     assert list(files) == [
         ".manifest",
-        *("a/one.rego", "b/two.rego", "data.json", "index/data.json", "objects/data.json", "bridge_view/data.json"),
+        *("a/one.rego", "b/two.rego", "data.json"),
+        *("bridge_state/data.json", "index/data.json", "objects/data.json", "bridge_view/data.json"),
     ]
     assert json.loads(files[".manifest"]) == {
         "revision": view.revision,
-        "roots": ["a", "b", "bridge_view", "index", "objects", "presets"],
+        "roots": ["a", "b", "bridge_state", "bridge_view", "index", "objects", "presets"],
         "rego_version": 1,
     }
     about = {"name": "shop", "revision": view.revision, "since": "2026-01-01T00:00:00Z"}
     assert json.loads(files["bridge_view/data.json"]) == about
+    assert json.loads(files["bridge_state/data.json"]) == {"complete": True}
 
 
 def test_number_of_a_view_is_signed_with_it_and_no_part_of_its_revision() -> None:
