@@ -63,6 +63,8 @@ async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], 
     dumps = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
     pods = await pods_of(engine, asked.source, targets) if asked.more["pods"] else []
     inputs: list[Input] = [*dumps, *pods]
+    if not inputs:
+        raise CommandError("no Pod of a proxy is running: give --config-dump for proxies that are not in the cluster")
     try:
         found = await compare(engine.opa, inputs, targets, everything=everything)
     except DumpError as error:

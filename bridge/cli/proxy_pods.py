@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from bridge.cli.source import Input
     from bridge.offline.engine import Engine
 
-_ROLE = "`pbctl admin rbac --reader --pods` prints a role"
+
+def _role(namespace: str | None) -> str:
+    """Return which command prints the role that a user lacks, in a namespace or in all."""
+    return f"`pbctl admin rbac --reader --pods{f' -n {namespace}' if namespace else ''}` prints a role"
 
 
 class _Connection(http.client.HTTPConnection):
@@ -63,16 +66,18 @@ class ProxyPod:
             except (OSError, http.client.HTTPException, DumpError) as error:
                 why = forward.failure()
                 if isinstance(why, Forbidden):
-                    text = f"you may not forward ports of Pod {self.name} (get and create pods/portforward): {_ROLE}"
-                    raise CommandError(text) from why
+                    what = f"forward ports of Pod {self.name} (get and create pods/portforward)"
+                    raise CommandError(f"you may not {what}: {_role(self.namespace)}") from why
                 text = f"Pod {self.name}: its proxy cannot be read at port {self.port}: {why or error}"
                 raise ProxyError(text) from (why or error)
 
 
 async def pods_of(engine: Engine, source: Input, targets: Sequence[Key]) -> list[ProxyPod]:
-    """Return the proxies of the Gateways above targets, of all without any. Raises CommandError if there are none."""
+    """Return the proxies of the Gateways above targets, of all without targets; print warnings. Raises CommandError."""
     nodes = await engine.opa.query("verified_targets", {"targets": [str(key) for key in targets]}) if targets else []
-    gateways = await engine.opa.query("proxy_pods", {"nodes": nodes} if nodes else {})
+    gateways = await engine.opa.query("proxy_pods", {"nodes": nodes} if targets else {})
+    if not gateways:
+        print_error(f"warning: there is no Gateway{' above the targets' if targets else ''}")
     found: dict[tuple[str, str], ProxyPod] = {}
     try:
         async with await KubeClient.connect(source.kubeconfig, source.kube_context) as client:
@@ -84,8 +89,6 @@ async def pods_of(engine: Engine, source: Input, targets: Sequence[Key]) -> list
                     found[place] = ProxyPod(source, *place, about["port"])
     except KubeError as error:
         raise CommandError(str(error)) from error
-    if not found:
-        raise CommandError("no Pod of a proxy is running: give --config-dump for proxies that are not in the cluster")
     return [found[place] for place in sorted(found)]
 
 
@@ -98,7 +101,7 @@ async def _list_pods(client: KubeClient, selection: Mapping[str, Any]) -> list[d
         answer = await client.get(path, {"labelSelector": labels})
     except Forbidden as error:
         where = f"namespace {namespace}" if namespace else "all namespaces"
-        raise CommandError(f"you may not list the Pods of proxies in {where}: {_ROLE}") from error
+        raise CommandError(f"you may not list the Pods of proxies in {where}: {_role(namespace)}") from error
     pods: list[dict[str, Any]] = []
     for pod in answer["items"]:
         ending = "deletionTimestamp" in pod["metadata"]

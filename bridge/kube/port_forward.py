@@ -15,7 +15,7 @@ from types import TracebackType
 import aiohttp
 
 from bridge.kube.client import KubeClient, translated
-from bridge.kube.errors import KubeError, Unreachable, one_line
+from bridge.kube.errors import ApiError, Forbidden, KubeError, Unreachable, one_line
 
 SECONDS = 30.0  # without any byte
 PROTOCOL = "v4.channel.k8s.io"  # a frame's first byte is its channel
@@ -59,6 +59,9 @@ class PortForward:
     def _run(self) -> None:
         try:
             asyncio.run(self._forward())
+        except ApiError as error:
+            unable = KubeError(f"HTTP {error.status}: the API server cannot forward to this Pod")
+            self._error = error if isinstance(error, Forbidden) else unable
         except KubeError as error:
             self._error = error
         finally:
@@ -88,6 +91,8 @@ class PortForward:
         loop = asyncio.get_running_loop()
         ports = {_DATA: _PORT, _ERROR: _PORT}  # bytes of the port's number that a channel has not sent yet
         async for message in connection:
+            if message.type is aiohttp.WSMsgType.ERROR:
+                raise Unreachable(f"the connection to the Pod broke: {one_line(message.data)}")
             if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
                 continue
             channel = message.data[0]

@@ -33,24 +33,39 @@ class Proxies:
         """Add the states of fields to the result of `explain`, if there are any proxies."""
         if not self._inputs or not isinstance(explained, list):
             return
-        targets = [parse_key(query_input["target"])]
+        facts, targets = await self._current(opa), [parse_key(query_input["target"])]
+        is_unread = bool(facts.unread)
         try:
-            compared = await compare_facts(opa, await self._current(opa), targets, everything=True)
-        except (DumpError, OpaError) as error:
-            log.warning("config dump unreadable", reason=str(error))
+            rows = (await compare_facts(opa, facts, targets, everything=True)).rows if facts.proxies else []
+        except OpaError as error:
+            log.warning("config dumps not compared", reason=str(error))
+            rows, is_unread = [], True
+        add_states(explained, rows)
+        if is_unread:
             for path in (path for entry in explained for path in entry["paths"]):
                 for field in path.get("fields", ()):
-                    field["proxy"] = _UNREAD
-        else:
-            add_states(explained, compared.rows)
+                    others = [state for state in field["proxy"].split("; ") if state not in {"", _UNREAD}]
+                    field["proxy"] = "; ".join((*others, _UNREAD))
 
     async def _current(self, opa: Opa) -> Facts:
-        """Return the facts of the dumps, at most _AGE seconds old. Raises DumpError."""
+        """Return the facts of the dumps, at most _AGE seconds old; `unread` has the dumps that cannot be read."""
         async with self._reading:
             if self._facts is None or time.monotonic() - self._read_at > _AGE:
-                self._facts = None
-                facts = await read_facts(opa, self._inputs, call=asyncio.to_thread)
-                for reason in (*facts.warnings, *facts.unread):
+                facts = Facts()
+                for found in await asyncio.gather(*(_facts_of(opa, one) for one in self._inputs)):
+                    facts.take(found)
+                for reason in facts.unread.values():
+                    log.warning("config dump unreadable", reason=reason)
+                for reason in facts.warnings:
                     log.warning("config dump read in part", reason=reason)
                 self._facts, self._read_at = facts, time.monotonic()
             return self._facts
+
+
+async def _facts_of(opa: Opa, one: ConfigDump) -> Facts:
+    try:
+        return await read_facts(opa, [one], call=asyncio.to_thread)
+    except (DumpError, OpaError) as error:
+        facts = Facts()
+        facts.unread[one.name] = str(error)
+        return facts

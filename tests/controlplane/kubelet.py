@@ -23,10 +23,15 @@ _STARTING = 60.0  # seconds
 
 
 class Kubelet:
-    """The kubelet of the node `node` of a control plane: `ports` has the local port for each port of a Pod."""
+    """The kubelet of the node `node` of a control plane: `ports` has the local port for each port of a Pod.
+
+    It refuses connections to Pods of `refused`, and breaks the protocol at Pods of `broken`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.ports: dict[tuple[str, int], int] = {}
+        self.refused: set[str] = set()
+        self.broken: set[str] = set()
         self.port = free_port()
         certificate = trustme.CA().issue_cert("127.0.0.1")
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -64,10 +69,15 @@ class Kubelet:
         await self._stop.wait()
         await runner.cleanup()
 
-    async def _forward(self, request: web.Request) -> web.WebSocketResponse:
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        pod, port = request.match_info["pod"], int(request.query["port"])
+        if pod in self.refused:
+            return web.Response(status=500)
         connection = web.WebSocketResponse(protocols=(_PROTOCOL,))
         await connection.prepare(request)
-        pod, port = request.match_info["pod"], int(request.query["port"])
+        if pod in self.broken:
+            assert request.transport
+            request.transport.write(b"\xf2\0")  # an empty frame with reserved bits
         for channel in (b"\0", b"\1"):
             await connection.send_bytes(channel + port.to_bytes(2, "little"))
         try:

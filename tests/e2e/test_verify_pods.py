@@ -229,6 +229,48 @@ def test_explanation_has_the_exit_code_of_a_proxy_that_cannot_be_read(cluster: C
     assert "error: Pod proxies/edge-2: its proxy cannot be read" in done.stderr
 
 
+def test_reason_of_a_port_that_cannot_be_forwarded_is_that_of_the_connection(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    for name in ("refused", "broken"):
+        cluster.add_pod(name, 1)
+    cluster.kubelet.refused = {"refused"}
+    cluster.kubelet.broken = {"broken"}
+    code, _, errors = cluster.verify()
+    assert code == 2
+    read = "its proxy cannot be read at port 19000"
+    assert f"Pod proxies/refused: {read}: HTTP 500: the API server cannot forward to this Pod" in errors
+    assert (
+        f"Pod proxies/broken: {read}: the connection to the Pod broke: Received frame with non-zero reserved" in errors
+    )
+
+
+def test_dumps_are_compared_without_pods(cluster: Cluster) -> None:
+    code, found, errors = cluster.verify("--config-dump", str(FOLDER / "config_dump.json"))
+    assert (code, found["counts"]) == (1, {"stale": 2, "verified": 13})
+    assert "warning: Gateway/shop/public has no Pod of a proxy that runs" in errors
+    assert "error" not in errors
+
+
+def test_targets_without_a_gateway_have_no_proxies(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    services = "/api/v1/namespaces/shop/services"
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "alone"}, "spec": {"ports": [{"port": 80}]}}
+    cluster.plane.api.request("POST", services, service)
+    cluster.stack.callback(cluster.plane.api.request, "DELETE", f"{services}/alone")
+    code, found, errors = cluster.verify("svc/alone", "-n", "shop")
+    assert (code, found) == (2, {})
+    assert "warning: there is no Gateway above the targets" in errors
+    assert "error: no Pod of a proxy is running" in errors
+
+
+def test_pods_whose_names_begin_alike_have_their_own_errors(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, {"configs": dump["configs"][:1]}))
+    cluster.add_pod("edge-10", 1, admin=1)
+    _, _, errors = cluster.verify()
+    assert "error: Pod proxies/edge-1: " in errors
+    assert "error: Pod proxies/edge-10: " in errors
+
+
 def test_proxy_without_configuration_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
     cluster.add_pod("edge-1", _serve(cluster.stack, dump))
     cluster.add_pod("edge-2", _serve(cluster.stack, {"configs": dump["configs"][:1]}))
@@ -270,7 +312,8 @@ def test_missing_permissions_are_named_and_the_role_grants_them(
     kubectl("create", "clusterrolebinding", "lists", "--clusterrole=lists", "--user=limited")
     code, _, errors = cluster.verify(kubeconfig=limited)
     assert code == 2
-    assert "you may not forward ports of Pod proxies/edge-1 (get and create pods/portforward)" in errors
+    hint = "`pbctl admin rbac --reader --pods -n proxies` prints a role"
+    assert f"you may not forward ports of Pod proxies/edge-1 (get and create pods/portforward): {hint}" in errors
     grant("--pods")
     code, found, errors = cluster.verify(kubeconfig=limited)
     assert (code, found["counts"]["verified"]) == (1, 13)

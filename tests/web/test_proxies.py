@@ -23,12 +23,14 @@ def dump(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def compared(dump: Path, tmp_path: Path) -> Iterator[Bridge]:
-    """A bridge on the example with a dump."""
+def compared(dump: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Bridge]:
+    """A bridge on the example with a dump, and more."""
     folder = tmp_path / "manifests"
     folder.mkdir()
     shutil.copy(EXAMPLE / "objects.yaml", folder)
-    bridge = Bridge(folder, tmp_path / "log", "--config-dump", str(dump))
+    bridge = Bridge(
+        folder, tmp_path / "log", *(f"--config-dump={one}" for one in (dump, *getattr(request, "param", ())))
+    )
     bridge.start()
     yield bridge
     bridge.stop()
@@ -48,3 +50,10 @@ async def test_dump_that_cannot_be_read_leaves_the_fields_of_the_page(
     await page.go(f"{compared.url}#object={ROUTE}%23checkout")
     await page.shows("#details .fields", "timeout.http.requestTimeout 15s shop/defaults cannot be read")
     assert "config dump unreadable" in compared.log.read_text()
+
+
+@pytest.mark.parametrize("compared", [("/nowhere/dump.json",)], indirect=True)
+async def test_dump_that_cannot_be_read_leaves_the_states_in_the_others(compared: Bridge, page: Opened) -> None:
+    await page.go(f"{compared.url}#object={ROUTE}%23view")
+    await page.shows("#details .fields", "timeout.http.requestTimeout 15s shop/defaults verified; cannot be read")
+    assert "cannot read /nowhere/dump.json" in compared.log.read_text()

@@ -7,21 +7,19 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   The Pods that are the proxies of each Gateway above `nodes`, of all Gateways without any: `{gateway, port, selections}`,
-#   the port of Envoy's admin interface and `{namespace, labels}`, without `namespace` in all. `selections` is empty if no
+#   The Pods that are the proxies of each Gateway above `nodes`, of all Gateways without `nodes`: `{gateway, port,
+#   selections}`, the port of Envoy's admin interface and `{namespace, labels}`, without `namespace` in all. `selections` is empty if no
 #   rules know the controller of the Gateway's class.
-pods := [_pods_of(gateway) | some gateway in gateways_above(object.get(input, "nodes", []))]
+pods := [_pods_of(gateway) | some gateway in _asked]
 
-# METADATA
-# description: The Gateways above nodes; all Gateways if there are none above them.
-gateways_above(nodes) := found if {
+_asked := found if {
+	input.nodes
 	found := {gateway |
-		some node in nodes
+		some node in input.nodes
 		some above in hierarchy.nodes_above(node)
 		gateway := keys.object_of(above)
 		keys.type_of(gateway) == _gateway
 	}
-	count(found) > 0
 } else := {gateway | some gateway in lookup.keys_of(_gateway)}
 
 _gateway := concat("/", [keys.gateway_api, "Gateway"])

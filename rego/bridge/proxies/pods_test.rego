@@ -45,8 +45,21 @@ test_pods_of_an_extension_are_those_of_its_vendor if {
 	[found.port, found.selections] == [9901, [{"labels": {"app": "edge-proxy"}}]]
 }
 
+_gateways_of(asked) := {about.gateway |
+	listeners := [{"name": "http", "port": 80, "protocol": "HTTP"}]
+	gateway := object.union(testing.gateway("edge", []), {"spec": {"gatewayClassName": "own", "listeners": listeners}})
+	some about in proxies.pods with input as object.union(testing.changed([gateway]), asked)
+}
+
 test_gateways_above_nodes_are_those_of_their_paths if {
-	input_of := testing.changed([object.union(testing.gateway("edge", []), {"spec": {"gatewayClassName": "own", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}})])
-	proxies.gateways_above([sprintf("%s#http", [_edge])]) == {_edge} with input as input_of
-	count(proxies.gateways_above([])) > 1 with input as input_of
+	_gateways_of({"nodes": [sprintf("%s#http", [_edge])]}) == {_edge}
+}
+
+test_nodes_without_a_gateway_above_them_have_no_proxies if {
+	_gateways_of({"nodes": ["core/Service/alone/service"]}) == set()
+	_gateways_of({"nodes": []}) == set()
+}
+
+test_gateways_are_all_without_nodes if {
+	count(_gateways_of({})) > 1
 }
