@@ -203,15 +203,19 @@ async def compare_views(objects: list[Object], seed: int, opa_path: Path) -> Non
         WarmOpa(opa_path) as other,
         Opa(other.url) as edge,
     ):
-        gateways = [key_of(obj) for obj in objects if obj["kind"] == "Gateway"]
+        keys = [key_of(obj) for obj in objects]
+        gateways = [key for key in keys if key.kind == "Gateway"]
         for view in _views_of(gateways):
             found = await query_slice(hub.opa, view)
             if not found.objects:
                 continue
             for name, document in found.documents.items():
                 await edge.put(name, document)
+            missing = {key for key in map(str, keys) if not _is_in(key, found.documents[OBJECTS])}
             for name, query_input in await _questions(hub.opa, str(view.root or SHOP)):
                 wanted, answer = await hub.opa.query(name, query_input), await edge.query(name, query_input)
+                if name == "problems":  # a view has none that a route shares with one of another Gateway
+                    wanted = [one for one in wanted if one["about"].partition("#")[0] not in missing]
                 for one in (wanted, answer):
                     _leave_out_what_is_elsewhere(name, query_input, one, found.documents[OBJECTS])
                 assert answer == wanted, (seed, view, name, query_input)
