@@ -204,6 +204,7 @@ link_fields := null if {
 } else := [
 	"/apiVersion", "/kind",
 	"/metadata/name", "/metadata/namespace", "/metadata/creationTimestamp", "/metadata/deletionTimestamp",
+	"/metadata/labels/delegation.kgateway.dev~1label",
 	"/spec/defaultScope", "/spec/gatewayClassName", "/spec/hostnames", "/spec/listeners",
 	"/spec/parentRef", "/spec/parentRefs", "/spec/useDefaultGateways",
 	"/spec/rules/*/name", "/spec/rules/*/matches/*/method", "/spec/rules/*/matches/*/path",
@@ -227,7 +228,8 @@ link_shapes := null if {
 	"unread": ["/metadata/creationTimestamp", "/metadata/deletionTimestamp"],
 	"texts": array.concat(
 		[
-			"/metadata/name", "/metadata/namespace", "/spec/hostnames/*", "/spec/rules/*/name",
+			"/metadata/name", "/metadata/namespace", "/metadata/labels/delegation.kgateway.dev~1label",
+			"/spec/hostnames/*", "/spec/rules/*/name",
 			"/spec/rules/*/matches/*/path/value", "/spec/parentRefs/*/name", "/spec/parentRefs/*/namespace",
 			"/spec/parentRefs/*/sectionName",
 		],

@@ -192,6 +192,10 @@ test_fields_that_change_links_are_link_fields if {
 		[_linked_route, "/metadata/namespace", "other", "/metadata/namespace"],
 		[_warm, "/metadata/creationTimestamp", "2030-01-01T00:00:00Z", "/metadata/creationTimestamp"],
 		[_warm, "/metadata/deletionTimestamp", "2030-01-01T00:00:00Z", "/metadata/deletionTimestamp"],
+		[
+			_linked_route, "/metadata/labels", {"delegation.kgateway.dev/label": "team"},
+			"/metadata/labels/delegation.kgateway.dev~1label",
+		],
 		[_linked_gateway, "/spec/defaultScope", "All", "/spec/defaultScope"],
 		[_linked_gateway, "/spec/gatewayClassName", "other", "/spec/gatewayClassName"],
 		[_linked_gateway, "/spec/listeners/0/port", 81, "/spec/listeners"],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bridge.cli.config_dumps import QUERIES as OF_PROXIES
 from bridge.cli.reading import COMMON, OF_EVERY_COMMAND
 
 Function = tuple[str, str]  # its module and its name
@@ -82,4 +83,6 @@ def test_command_with_few_rules_names_every_query_that_it_sends_and_no_other(com
 
 
 def test_common_queries_are_those_that_the_other_commands_send() -> None:
-    assert set().union(*map(sent, LARGE)) == {*COMMON}
+    """Those about proxies are prepared only where an option names some."""
+    assert set().union(*map(sent, LARGE)) == {*COMMON} | {"proxy_pods", "verified_targets"}
+    assert {"proxy_pods", "verified_targets"} < {*OF_PROXIES}

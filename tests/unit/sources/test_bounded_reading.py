@@ -59,7 +59,7 @@ async def test_process_ends_when_its_reader_is_cancelled() -> None:
 
 
 async def test_manifests_have_defaults_and_the_errors_of_the_others() -> None:
-    service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: 80, targetPort: {}}]}\n"
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: cart}\nspec: {ports: [{port: 80, targetPort: web}]}\n"
     objects, troubles, doubts = await read_manifests(f"{service}---\nkind: Broken\n".encode(), [])
     assert doubts == []
     assert [(one["kind"], one["metadata"]["namespace"], one["spec"]["type"]) for one in objects] == [
