@@ -47,13 +47,15 @@ class Withheld(NamedTuple):
     """What a slice may be without, as the query `withheld` returns it.
 
     Objects of `types`, and those that name only such objects in the fields `refs` of their spec, and have none of the
-    fields `selectors`. Nothing, if there is an object of the types `selecting`.
+    fields `selectors`. Nothing, if there is an object of the types `selecting`. A spec with one of the texts `several`
+    may name several objects at once.
     """
 
     types: Collection[str]
     refs: Sequence[str]
     selectors: Sequence[str]
     selecting: Collection[str]
+    several: Collection[str]
 
     def has(self, obj: Object) -> bool:
         """Return whether a slice may be without an object."""
@@ -129,9 +131,10 @@ class Slice:
         withheld = [{"apiVersion": version, "kind": kind} for version, kind in sorted(types)]
         self._mentions = mentions = self._mentions or Mentions(self._withheld)
         read = self._withheld.keys() & {*reading.targets, *reading.subjects}
-        known = [*map(declared, reading.objects), *map(mentions.declaring, read)]
+        naming_several = mentions.of_texts(self._can_be.several)
+        known = [*map(declared, reading.objects), *map(mentions.declaring, read | naming_several)]
         candidates, names = set[Key](), set[str]()
-        while self._withheld and asked and len(read) <= MOST:
+        while self._withheld and asked and len(read) + len(naming_several) <= MOST:
             objects = [*known, *map(mentions.declaring, candidates)]
             answer = await opa.query("slice", {**asked, "objects": objects, "withheld": withheld})
             if answer is None:
@@ -162,6 +165,11 @@ class Mentions:
     def declaring(self, key: Key) -> dict[str, Any]:
         """Return the part of an object that declares links."""
         return declared(self._objects[key]) | {"spec": msgspec.Raw(self._texts[key])}
+
+    def of_texts(self, texts: Collection[str]) -> set[Key]:
+        """Return the objects that have one of these texts, whole, anywhere in their spec."""
+        wanted = [msgspec.json.encode(text) for text in texts]
+        return {key for key, found in self._texts.items() if any(text in found for text in wanted)}
 
     def of_name(self, namespace: str, name: str) -> set[Key]:
         """Return the objects that may name an object: those of its namespace, and those that name that, too."""

@@ -61,9 +61,27 @@ async def test_slice_has_a_route_that_shares_a_backend_by_another_namespace(opa_
         assert await part.get(f"objects/{GATEWAY_API}/HTTPRoute/far/other/kind")
 
 
+@pytest.mark.parametrize(
+    ("kind", "group", "name"),
+    [("HTTPRoute", GATEWAY_API, "*"), ("label", "delegation.kgateway.dev", "team")],
+)
+async def test_slice_below_a_gateway_has_routes_that_a_route_names_together(
+    opa_path: Path, kind: str, group: str, name: str
+) -> None:
+    rules = [{"name": "all", "backendRefs": [{"group": group, "kind": kind, "name": name}]}]
+    above = http_route("above", parents=["edge"], rules=rules)
+    below = http_route("below", rules=[{"backendRefs": [{"name": "cart", "port": 80}]}])
+    below["metadata"]["labels"] = {"delegation.kgateway.dev/label": "team"}
+    limit = policy("ColorPolicy", "limit", [target_ref("HTTPRoute", "above")], b=2)
+    for target in (above, below):
+        objects = [*folder_of(20), above, below, limit]
+        async with sliced(opa_path, objects, key_of(target)) as (part, _), filled(opa_path, objects) as whole:
+            assert await answers(part, key_of(target)) == await answers(whole, key_of(target))
+
+
 @pytest.mark.parametrize("raw", [False, True])
 def test_policies_are_withheld_if_they_name_only_routes(raw: bool) -> None:
-    withheld = Withheld(frozenset({ROUTE}), ["targetRefs", "targetRef"], ["targetSelectors"], ())
+    withheld = Withheld(frozenset({ROUTE}), ["targetRefs", "targetRef"], ["targetSelectors"], (), ())
     route, edge = target_ref("HTTPRoute", "a"), target_ref("Gateway", "edge")
     specs: list[tuple[Any, bool]] = [
         ({"targetRefs": [route, route]}, True),

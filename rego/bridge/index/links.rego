@@ -67,6 +67,14 @@ names_delegates(key) if is_delegation_label(key)
 
 is_delegation_label(key) if startswith(key, "delegation.kgateway.dev/label/")
 
+# METADATA
+# description: A key that a rule names as backend can be several routes.
+names_several(key) if is_delegation_label(key)
+names_several(key) if endswith(key, "/*")
+
+# A spec has one of these texts if it names several routes.
+texts_of_several := ["*", "delegation.kgateway.dev"]
+
 # The keys by which rules name a route through its label, `[label, route]`: those of its own namespace and of all.
 _as_delegate(route) := {[keys.named("delegation.kgateway.dev", "label", namespace, value), keys.of(route)] |
 	value := route.metadata.labels["delegation.kgateway.dev/label"]

@@ -64,6 +64,15 @@ _reads_everything if {
 	node in index.default_gateways
 }
 
+# Routes are below one that delegates to all routes of a namespace, or to those with a label, without either naming them.
+_reads_everything if {
+	some key, versions in _objects
+	_is_route(key)
+	some obj in versions
+	some end in index.ends_of_route(obj)
+	index.names_several(end)
+}
+
 # A policy that selects its targets by labels may conflict at any of these.
 _reads_everything if count(policies.selecting_kinds & lookup.types) > 0
 
