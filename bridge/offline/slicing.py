@@ -116,12 +116,13 @@ class Slice:
                 yield obj
             else:
                 self._withheld[key_of(obj)] = obj
+                self._mentions = None
 
     def take_out(self, keys: Iterable[Key] | None = None) -> list[Object]:
         """Return the objects with these keys, or all, that were not delivered; from now on they are."""
         taken = set(self._withheld if keys is None else keys)
         self._delivered |= taken
-        return [self._withheld.pop(key) for key in taken]
+        return [self._withheld.pop(key) for key in taken if key in self._withheld]  # others were deleted meanwhile
 
     async def find_read(self, opa: Opa, reading: Reading) -> Collection[Key]:
         """Return the withheld objects that an answer reads: all of them, if OPA cannot say. Raises OpaError."""
@@ -129,7 +130,7 @@ class Slice:
         asked = {name: keys for name, keys in asked.items() if keys}
         types = {(obj["apiVersion"], obj["kind"]) for obj in self._withheld.values()}
         withheld = [{"apiVersion": version, "kind": kind} for version, kind in sorted(types)]
-        self._mentions = mentions = self._mentions or Mentions(self._withheld)
+        self._mentions = mentions = self._mentions or Mentions(dict(self._withheld))
         read = self._withheld.keys() & {*reading.targets, *reading.subjects}
         naming_several = mentions.of_texts(self._can_be.several)
         known = [*map(declared, reading.objects), *map(mentions.declaring, read | naming_several)]

@@ -70,11 +70,13 @@ _messages := union({
 		not constraints.is_loaded(input.object.spec.policy)
 	},
 	# It is never denied: a guardrail that is wrong must not keep users from removing it.
-	{["warn", sprintf("%s: what it denied is admitted after this request", [message])] |
+	{["warn", sprintf("%s: %s after this request", [message, effect])] |
 		_type == constraints.type
 		object.get(input, "subResource", "") == ""
 		latter := {"DELETE": null, "UPDATE": object.get(input, "object", null)}[input.operation]
 		message := constraints.relaxed(input.oldObject, latter)
+		effects := {"deny": "what it denied is admitted", "warn": "it no longer warns"}
+		effect := effects[constraints.action(input.oldObject.spec)]
 	},
 	{[action, sprintf("[%s] %s", [name, message])] | some name in _matching; some [action, message] in _judgments(name)},
 	guardrail_messages,

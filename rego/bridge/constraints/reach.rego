@@ -218,7 +218,9 @@ unmatched(spec) := set() if {
 } else := none if {
 	none := _selects_none(object.get(spec, "match", {}))
 	none != set()
-} else := _entries_for_none(spec)
+} else := _entries_for_none(spec) if {
+	count(object.get(spec, "parameterSelection", [])) > 0
+} else := set()
 
 # A name that is listed beside is no misspelling's right form: manifests often have one of several namespaces.
 _unknown_namespaces(spec) := {sprintf("%s.namespaces[%d]: no namespace is %q; did you mean %q?", [path, place, name, near]) |

@@ -250,7 +250,7 @@ test_a_route_without_hostnames_meets_every_listener if {
 	hierarchy.hostnames_meet([], "shop.example.com")
 }
 
-test_a_listener_without_hostname_meetsevery_route if {
+test_a_listener_without_hostname_meets_every_route if {
 	hierarchy.hostnames_meet(["shop.example.com"], "")
 }
 

@@ -161,14 +161,11 @@ _rejection_message(link) := message if {
 } else := sprintf("you can't read %s", [keys.describe(named)]) if {
 	named := {"ParentNotFound": link.parent, "ChildNotFound": link.child, "BackendNotFound": link.child}[link.reason]
 	lookup.may_be_unread(keys.whole(named))
-} else := sprintf("no route with the label delegation.kgateway.dev/label: %s in %s takes requests of it", [parts.name, place]) if {
+} else := sprintf("no route in %s has the label delegation.kgateway.dev/label: %s and can take requests of this route", [place, parts.name]) if {
 	index.is_delegation_label(link.child)
 	parts := keys.parse(link.child)
-	place := {"all": "any namespace"}[parts.namespace]
-} else := sprintf("no route with the label delegation.kgateway.dev/label: %s in namespace %s takes requests of it", [parts.name, parts.namespace]) if {
-	index.is_delegation_label(link.child)
-	parts := keys.parse(link.child)
-} else := sprintf("no route of namespace %s takes requests of it", [keys.namespace(link.child)]) if {
+	place := object.get({"all": "any namespace"}, parts.namespace, sprintf("namespace %s", [parts.namespace]))
+} else := sprintf("no route in namespace %s can take requests of this route", [keys.namespace(link.child)]) if {
 	endswith(link.child, "/*")
 } else := sprintf("%s has no port %s", [keys.describe(keys.object_of(link.child)), keys.parse(link.child).section]) if {
 	link.reason == "BackendNotFound"

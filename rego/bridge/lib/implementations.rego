@@ -6,7 +6,7 @@ package bridge.lib.implementations
 # `{name, virtualHosts, precedence}`. With `virtualHosts` an implementation compares the hostnames that a route and a
 # listener have in common, and the most specific one that has a route gets the request: rules of other hostnames do not
 # serve it, and HTTP listeners of one port share their hostnames, so a listener without routes hides none. Only a hostname
-# that another listener has as its own is that listener's. `precedence` is the order of matches (see `request.own_rank`).
+# that another listener has as its own is that listener's. `precedence` is the order of matches (see `table.path_order`).
 specification := {"name": "Gateway API", "virtualHosts": false, "precedence": "Gateway API"}
 
 # What data planes based on Envoy do, if the implementation is not known.

@@ -16,8 +16,8 @@ _candidate_bound := 5
 
 # METADATA
 # description: |
-#   `nearest` of an answer with its candidates, the nearest nodes, `{node, reason, message}`. Undefined if a rule serves the
-#   request, or may do so.
+#   `nearest` of an answer with its candidates, the nearest nodes, `{node, reason, message}`. It has a meaning only where no
+#   rule serves the request, or may do so.
 nearest := object.union(routing.nearest, {"reached": "Nothing", "reason": "NoGateway", "message": "There is no Gateway"}) if {
 	count(table.gateways) == 0
 } else := object.union(routing.nearest, {"candidates": _candidates})

@@ -582,8 +582,7 @@ _of_other_features := {
 # Envoy Gateway's proxies listen above the privileged ports.
 _unknown_port(listener, routes) := [sprintf("its listener has port %d, not that of the Gateway", [port]) |
 	port := listener.address.socketAddress.portValue
-	some one in hierarchy.listeners(keys.object_of(_listener(routes)))
-	one.name == keys.parse(_listener(routes)).section
+	one := hierarchy.listener(_listener(routes))
 	not port in {one.port, one.port + 10000}
 ]
 

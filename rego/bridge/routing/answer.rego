@@ -83,7 +83,7 @@ nearest := {"reached": "Gateway", "reason": "NoListener", "message": _no_listene
 } else := {"reached": "Route", "reason": "NoMatchingRule", "message": message, "candidates": []} if {
 	some node in entry_points
 	hosts(node) != []
-	message := sprintf("No rule of the routes for %s matches", [requests.request.host])
+	message := sprintf("No rule of the routes%s matches", [_for_host])
 } else := {"reached": "Listener", "reason": "NoRoute", "message": message, "candidates": []} if {
 	node := entry_points[0]
 	kinds := concat(" or ", [split(type, "/")[1] | some type in types(node, implementation(node))])

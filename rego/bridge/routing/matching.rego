@@ -256,5 +256,5 @@ has_pattern_first(node) if {
 	implementation(node).precedence == "Envoy Gateway"
 	[rank, route, _, _] := serving(node)
 	keys.type_of(route) in {requests.http_type, requests.grpc_type}
-	rank[2] == 1 # after the hostname's two numbers, see `table.path_order`
+	rank[2] == table.path_order.RegularExpression
 }

@@ -207,7 +207,7 @@ _call_path(parts, types) := [3, ""] if {
 # each by its length, then by the most headers, of which the method is one, the most exact ones, and so the query
 # parameters; HTTPRoutes precede.
 rank_by_paths(type, conditions) := array.flatten([
-	_path_order[path_type],
+	path_order[path_type],
 	0 - _path_length(path_type, text),
 	[[0 - count(types), 0 - count([1 | some "Exact" in types])] | some types in [found.headers, found.query]],
 	0 - _order_of_types[type],
@@ -249,8 +249,9 @@ _translated_call(parts, type) := ["Suffix", concat("", ["/", parts.method])] if 
 	method := object.get(parts, "method", `[A-Za-z_][A-Za-z_0-9]*`)
 }
 
-# The order of the types of paths of Envoy Gateway.
-_path_order := {"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
+# METADATA
+# description: The order of the types of paths of Envoy Gateway, in the rank of a match after the two numbers of its hostname.
+path_order := {"Exact": 0, "RegularExpression": 1, "PathPrefix": 2}
 
 _number(conditions, part) := count([1 | some one in conditions; one.part == part])
 
