@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 GOGC = "400"  # percent of the live heap that may be garbage, while there is memory
-SHARE = 0.4  # of the container's memory: of 1 GiB the bridge needs up to 190 MiB, and `opa check` up to 384 MiB
+SHARE = 0.4  # of the container's memory: of 1.5 GiB the bridge needs up to 190 MiB, and `opa check` up to 640 MiB
 _UNLIMITED = 1 << 50  # bytes; cgroup v1 has a huge number if there is no limit
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 

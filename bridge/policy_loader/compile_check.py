@@ -66,12 +66,13 @@ _MOST_ERRORS = "1000"
 _ENVIRONMENT = {"GOGC": "off"}
 _TEST_FAILED = 2
 MEBIBYTE = 1 << 20
-DEFAULT_MEMORY = 384 * MEBIBYTE  # 100 modules of 20 rules with their tests use 325 MiB; the chart's container has 1 GiB
-_LEAST_MEMORY = 192 * MEBIBYTE  # of `opa` with the bridge's own modules
+DEFAULT_MEMORY = 640 * MEBIBYTE
+LEAST_MEMORY = 448 * MEBIBYTE  # of `opa` with the bridge's own modules: 376 MiB do not always suffice on one core
 _OPA_ALONE = 96 * MEBIBYTE  # what `opa` needs for a module of a line, and a little more
-_AUTHORS_SHARE = 0.25  # of what all authors together may need beside the bridge's modules, and at least:
+# Of what the bound leaves beside the bridge's modules:
+_AUTHORS_SHARE = 0.25  # for one author, and at least:
 _LEAST_SHARE = 16 * MEBIBYTE
-_NEWCOMERS_SHARE = 0.9  # of the bound: the rest is for further versions of authors who have active ones
+_RESERVED_SHARE = 0.1  # for further versions of authors who have active ones
 _DENSEST = 1024  # bytes that OPA needs for a byte of Rego: 936 of nested arrays, 360 of short rules
 _MOST_OUTPUT = 16 * MEBIBYTE  # bytes of one process: nested errors and annotations may be much longer than modules
 _SOFT_SHARE = 0.8  # of the bound: from here on Go collects garbage as often as possible
@@ -179,7 +180,9 @@ class Checker:
         self._refused: frozenset[str] = frozenset()
         self._patience = patience
         self._memory = memory
-        self._share = max(int((memory - _LEAST_MEMORY) * _AUTHORS_SHARE), _LEAST_SHARE)
+        left = max(memory - (LEAST_MEMORY if shipped else 0), 0)
+        self._share = max(int(left * _AUTHORS_SHARE), _LEAST_SHARE)
+        self._newcomers = memory - int(left * _RESERVED_SHARE)
         self._capabilities: bytes | None = None
 
     async def find_rules(self, modules: Mapping[str, str], old: Collection[str] = ()) -> list[RuleHead | Finding]:
@@ -280,7 +283,7 @@ class Checker:
         Those of `old` (paths) are Rego v0. With `newcomers`, authors without active modules join those that have some:
         a part of the memory is not for them.
         """
-        memory = int(self._memory * _NEWCOMERS_SHARE) if newcomers else self._memory
+        memory = self._newcomers if newcomers else self._memory
         return await self._check(self._complete(modules, generated), old, memory)
 
     def _complete(self, modules: Mapping[str, str], generated: Mapping[str, str]) -> dict[str, str]:

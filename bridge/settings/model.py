@@ -17,6 +17,7 @@ from bridge.destinations.urls import place_of
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
 from bridge.model.views import EFFECTIVE, FORMS, View, class_key, gateway_key, view_of
+from bridge.policy_loader.compile_check import DEFAULT_MEMORY, MEBIBYTE
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 Builtin = Literal["http.send", "net.lookup_ip_addr", "opa.runtime"]
@@ -206,7 +207,8 @@ class Settings:
     )
     allowed_builtins: tuple[Builtin, ...] = setting((), "Built-ins with network access that admins' Rego may use.")
     check_memory_mib: int = setting(
-        384, "Maximum memory in MiB of one check or test of admins' Rego, on Linux; each author has a share."
+        DEFAULT_MEMORY // MEBIBYTE,
+        "Maximum memory in MiB of one check or test of admins' Rego, on Linux; each author has a share.",
     )
     kubernetes_view: bool = setting(True, "Provide objects at data.kubernetes, too, in kube-mgmt's layout.")
     opa_query_timeout: float = setting(

@@ -9,10 +9,11 @@ from bridge.model.placement import decision_path
 from bridge.model.views import check_views, name_of_cluster
 from bridge.opa.address import read_address
 from bridge.opa.errors import OpaError
+from bridge.policy_loader.compile_check import LEAST_MEMORY, MEBIBYTE
 from bridge.settings.model import Settings, split_address
 
 LONGEST_DEADLINE = 30.0  # seconds; the API server's longest timeout for a webhook
-LEAST_CHECK_MEMORY = 192
+LEAST_CHECK_MEMORY = LEAST_MEMORY // MEBIBYTE
 _NAMESPACE = re.compile(r"\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 # The name of a setting, whether its value is valid, and otherwise the error: it follows the name, `{}` is the value.

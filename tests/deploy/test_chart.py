@@ -18,8 +18,10 @@ from bridge.cli.main import pbctl
 from bridge.cli.rbac import read_needs
 from bridge.opa.bundle import opa_arguments
 from bridge.opa.credentials import kept_credentials
+from bridge.policy_loader.compile_check import DEFAULT_MEMORY
 from bridge.settings.loading import load_settings
 from bridge.sidecar.permissions import rules
+from bridge.sources.bounded_reading import MOST_MEMORY
 from hack.manifests.generate import stale
 from hack.manifests.parts import CHART, OWN_SETTINGS, HelmError, Objects, helm, one, template
 
@@ -242,6 +244,13 @@ def test_a_pod_has_no_privilege_and_writes_nowhere_but_to_its_scratch(rendered: 
         assert container["resources"]["limits"]["memory"]
         assert {"livenessProbe", "readinessProbe", "startupProbe"} <= container.keys()
         assert {mount["name"] for mount in container["volumeMounts"] if not mount.get("readOnly")} <= scratch
+
+
+def test_the_bridges_container_has_memory_for_a_check_of_rego_and_for_reading_costly_text(home: Path) -> None:
+    pod = one(template(CHART, home, {}), "Deployment")
+    limit = pod["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"]
+    bridge = 190 << 20
+    assert int(limit.removesuffix("Mi")) << 20 >= bridge + DEFAULT_MEMORY + MOST_MEMORY
 
 
 @pytest.mark.parametrize(

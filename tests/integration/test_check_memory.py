@@ -8,7 +8,7 @@ import pytest
 
 from bridge.files import rego_root
 from bridge.opa.shipped import shipped
-from bridge.policy_loader.compile_check import MEBIBYTE, Checker
+from bridge.policy_loader.compile_check import DEFAULT_MEMORY, LEAST_MEMORY, MEBIBYTE, Checker
 from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.submissions import Submission
 from tests.integration.loading import DEADLINE, FEW, author, loading
@@ -36,7 +36,7 @@ async def test_a_test_that_needs_too_much_memory_is_its_authors_error(opa_path: 
         await bench.until_active("b")
         assert code == "memory"
         assert message == (
-            "evaluating these tests takes more than 384 MiB of memory: use smaller values, or raise the bridge's "
+            "evaluating these tests takes more than 640 MiB of memory: use smaller values, or raise the bridge's "
             "setting check_memory_mib"
         )
         runs = bench.checker.runs
@@ -88,15 +88,30 @@ async def test_author_that_needs_more_than_a_share_is_refused_and_no_other_autho
 
 async def test_share_is_measured_although_functions_of_others_are_missing(opa_path: Path) -> None:
     text = f"package a\n\nx if {{\n{'data.b.f([1])' + chr(10)}}}\n\n{dense_module('a', 200).partition(chr(10))[2]}"
-    (found,) = await Checker(opa_path, {}).find_excess({"a.rego": text})
+    checker = Checker(opa_path, FEW.modules)
+    (found,) = await checker.find_excess({"a.rego": text})
     assert found.code == "memory"
-    assert await Checker(opa_path, {}).find_excess({"a.rego": text.replace("[1],", "")}) == []
+    assert await checker.find_excess({"a.rego": text.replace("[1],", "")}) == []
 
 
 async def test_module_of_120_kib_of_ordinary_rules_is_within_the_share(opa_path: Path) -> None:
     rules = "".join(RULE.format(n=number) for number in range(600))
-    assert await Checker(opa_path, {}).find_excess({"a.rego": f"package a\n\n{rules}"}) == []
+    assert await Checker(opa_path, FEW.modules).find_excess({"a.rego": f"package a\n\n{rules}"}) == []
     assert len(rules) > 120 << 10
+
+
+@pytest.mark.parametrize("memory", [DEFAULT_MEMORY, LEAST_MEMORY, LEAST_MEMORY - 48 * MEBIBYTE])
+async def test_guardrails_of_new_authors_compile_with_all_shipped_modules(opa_path: Path, memory: int) -> None:
+    """Below the least, too: the time at which Go collects garbage must not decide."""
+    checker = Checker(opa_path, shipped(rego_root()).modules, memory=memory, patience=DEADLINE)
+    modules: dict[str, str] = {}
+    for name in ("one", "two", "three", "four"):
+        modules[f"{name}.rego"] = (
+            f"package bridge.guardrails.{name}\n\n"
+            'violations contains {"message": "no policies"} if not input.policies.unknown\n'
+        )
+        assert await checker.find_excess(modules) == []
+        assert await checker.check(modules, {}, newcomers=True) == []
 
 
 async def test_last_part_of_the_memory_is_for_authors_with_active_modules(opa_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_invalid_settings_of_a_file_are_refused(tmp_path: Path, text: str, said:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        ({"check_memory_mib": 191}, "check_memory_mib is 191: `opa` needs at least 192"),
+        ({"check_memory_mib": 447}, "check_memory_mib is 447: `opa` needs at least 448"),
         ({"status_writes_per_second": 0}, "above 0"),
         ({"policy_max_leaves": 0}, "policy_max_leaves must be above 0"),
         ({"status_writes_per_second": float("nan")}, "above 0"),
