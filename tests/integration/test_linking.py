@@ -125,10 +125,10 @@ async def test_an_object_that_changed_after_it_was_queried_ahead_is_queried_agai
 
 
 async def test_links_made_from_the_same_are_not_made_again(linking: Linking, documents: Documents) -> None:
-    requested = _by_key(_route(1), _route(2))
+    first, labelled = ({**_route(1), "metadata": {**_route(1)["metadata"], "labels": {"team": team}}} for team in "ab")
+    requested = _by_key(first, _route(2))
     before = await linking.query(requested)
     route, other = requested
-    labelled = {**_route(1), "metadata": {**_route(1)["metadata"], "labels": {"team": "a"}}}
     moved = _route(2, gateway="internal")
     _write(documents, requested, before)
     after = await linking.query({route: labelled, other: moved})
