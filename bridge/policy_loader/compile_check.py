@@ -21,6 +21,7 @@ import msgspec
 from bridge.files import rules_of_checks
 from bridge.model.nesting import MAX_DEPTH, decode
 from bridge.opa.bundle import MANIFEST, rego_versions
+from bridge.policy_loader.bounds import DEFAULT_MEMORY, LEAST_MEMORY, MEBIBYTE
 from bridge.policy_loader.submissions import SUFFIX, VERSION_LABEL
 
 # Functions that send requests, or read the machine.
@@ -65,9 +66,6 @@ _MOST_ERRORS = "1000"
 # none of the bridge's variables, which opa.runtime() would show; garbage waits for GOMEMLIMIT
 _ENVIRONMENT = {"GOGC": "off"}
 _TEST_FAILED = 2
-MEBIBYTE = 1 << 20
-DEFAULT_MEMORY = 640 * MEBIBYTE
-LEAST_MEMORY = 448 * MEBIBYTE  # of `opa` with the bridge's own modules: 376 MiB do not always suffice on one core
 _OPA_ALONE = 96 * MEBIBYTE  # what `opa` needs for a module of a line, and a little more
 # Of what the bound leaves beside the bridge's modules:
 _AUTHORS_SHARE = 0.25  # for one author, and at least:

@@ -17,7 +17,7 @@ from bridge.destinations.urls import place_of
 from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
 from bridge.model.views import EFFECTIVE, FORMS, View, class_key, gateway_key, view_of
-from bridge.policy_loader.compile_check import DEFAULT_MEMORY, MEBIBYTE
+from bridge.policy_loader.bounds import DEFAULT_MEMORY, MEBIBYTE
 
 PREFIX = "BRIDGE_"  # of environment variables: BRIDGE_OPA_URL sets opa_url
 Builtin = Literal["http.send", "net.lookup_ip_addr", "opa.runtime"]

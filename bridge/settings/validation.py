@@ -9,7 +9,7 @@ from bridge.model.placement import decision_path
 from bridge.model.views import check_views, name_of_cluster
 from bridge.opa.address import read_address
 from bridge.opa.errors import OpaError
-from bridge.policy_loader.compile_check import LEAST_MEMORY, MEBIBYTE
+from bridge.policy_loader.bounds import LEAST_MEMORY, MEBIBYTE
 from bridge.settings.model import Settings, split_address
 
 LONGEST_DEADLINE = 30.0  # seconds; the API server's longest timeout for a webhook

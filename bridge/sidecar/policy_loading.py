@@ -13,7 +13,8 @@ from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped, shipped_guardrails
 from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.compile_check import MEBIBYTE, Checker
+from bridge.policy_loader.bounds import MEBIBYTE
+from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Endpoint, Loader
 from bridge.policy_loader.submissions import CONFIG_MAP, DataPath, path_of
 from bridge.policy_loader.used_guardrails import UsedGuardrails

@@ -18,7 +18,7 @@ from bridge.cli.main import pbctl
 from bridge.cli.rbac import read_needs
 from bridge.opa.bundle import opa_arguments
 from bridge.opa.credentials import kept_credentials
-from bridge.policy_loader.compile_check import DEFAULT_MEMORY
+from bridge.policy_loader.bounds import DEFAULT_MEMORY
 from bridge.settings.loading import load_settings
 from bridge.sidecar.permissions import rules
 from bridge.sources.bounded_reading import MOST_MEMORY

@@ -8,7 +8,8 @@ import pytest
 
 from bridge.files import rego_root
 from bridge.opa.shipped import shipped
-from bridge.policy_loader.compile_check import DEFAULT_MEMORY, LEAST_MEMORY, MEBIBYTE, Checker
+from bridge.policy_loader.bounds import DEFAULT_MEMORY, LEAST_MEMORY, MEBIBYTE
+from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.judgement import Judge
 from bridge.policy_loader.submissions import Submission
 from tests.integration.loading import DEADLINE, FEW, author, loading
