@@ -12,8 +12,6 @@ import data.bridge.request as requests
 import data.bridge.routing
 import data.bridge.table
 
-_candidate_bound := 5
-
 # METADATA
 # description: |
 #   `nearest` of an answer with its candidates, the nearest nodes, `{node, reason, message}`. It has a meaning only where no
@@ -46,7 +44,7 @@ _message_as_far_as_read := "You can't read the Gateways, so the rule that serves
 
 _candidates := _refusing_listeners if {
 	routing.nearest.reached == "Gateway"
-} else := array.slice([candidate | some [_, candidate] in sort(_misses(node))], 0, _candidate_bound) if {
+} else := array.slice([candidate | some [_, candidate] in sort(_misses(node))], 0, routing.candidate_bound) if {
 	routing.nearest.reached == "Route"
 	node := [node | some node in routing.entry_points; routing.hosts(node) != []][0]
 } else := _near(routing.entry_points[0])
@@ -57,7 +55,7 @@ _precedence(node) := routing.implementation(node).precedence
 
 # In a mesh a request is for a Service, so hostnames of routes do not matter (GAMMA). Streams have none.
 _takes_any_host(entry) if keys.is_frontend(entry)
-_takes_any_host(_) if requests.request.protocol in {"TCP", "UDP"}
+_takes_any_host(_) if not requests.names_host
 
 _names(entry) := {name | some parent in table.parents_of(entry); some name in index.served_names(parent)} if {
 	_takes_any_host(entry)
@@ -128,7 +126,7 @@ _refusing_listeners := array.slice(
 		name == reason
 		candidate := {"node": node, "reason": reason, "message": _listener_message(node)}
 	})],
-	0, _candidate_bound,
+	0, routing.candidate_bound,
 )
 
 _listener_message(node) := hierarchy.unaccepted_message(node) if {
@@ -146,11 +144,11 @@ _host_named(name) := "any hostname" if {
 _near(entry) := [one | some elsewhere in [false, true]; some one in hosted; one.reason == "OtherListener" == elsewhere] if {
 	hosted := [object.union({"node": route_key}, _why_not(entry, route_key)) |
 		some type in _types(entry)
-		some route_key in array.slice(sort(_routes_of_host(entry, type)), 0, _candidate_bound)
+		some route_key in array.slice(sort(_routes_of_host(entry, type)), 0, routing.candidate_bound)
 	]
 	count(hosted) > 0
 } else := [{"node": route_key, "reason": "ProtocolDiffers", "message": "serves gRPC calls only"} |
-	some route_key in array.slice(sort(calls_only), 0, _candidate_bound)
+	some route_key in array.slice(sort(calls_only), 0, routing.candidate_bound)
 ] if {
 	calls_only := {route_key | some route_key in _routes_of_host(entry, requests.grpc_type); table.is_attached(entry, route_key)}
 	count(calls_only) > 0
@@ -185,8 +183,8 @@ _of_other_hosts(entry) := [{"node": route_key, "reason": "HostnameDiffers", "mes
 _similar_names(entry) := [names |
 	labels := split(requests.request.host, ".")
 	some ending in [concat(".", array.slice(labels, max([count(labels) - 2, 0]), count(labels))), ""]
-	found := [name | some parent in table.parents_of(entry); some name in index.some_served_names(parent, ending, _candidate_bound)]
-	names := array.slice(found, 0, _candidate_bound)
+	found := [name | some parent in table.parents_of(entry); some name in index.some_served_names(parent, ending, routing.candidate_bound)]
+	names := array.slice(found, 0, routing.candidate_bound)
 	count(names) > 0
 ][0]
 

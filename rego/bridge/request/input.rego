@@ -160,10 +160,12 @@ specificity(hostname) := [0, 0] if {
 	startswith(hostname, "*.")
 } else := [0 - count(hostname), 0 - count(hostname)]
 
-# The hostnames of routes and listeners that may be for the request, the most specific first. In TCP and UDP no host is
-# visible.
+# In TCP and UDP no host is visible.
+names_host if not request.protocol in {"TCP", "UDP"}
+
+# The hostnames of routes and listeners that may be for the request, the most specific first.
 hostnames := ["*"] if {
-	request.protocol in {"TCP", "UDP"}
+	not names_host
 } else := covering_hostnames(request.host)
 
 # The paths that the routing table has for the request: `any` has `=` and an exact path, prefixes with a slash at the end,

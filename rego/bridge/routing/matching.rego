@@ -13,7 +13,7 @@ import data.bridge.table
 
 _looked_at := 16 # rules whose attachment is checked before all others; usually the best match is attached
 
-_candidate_bound := 5
+candidate_bound := 5 # of an answer
 
 # The entry points of the request: for each Gateway, port and transport one listener, or a frontend. By specificity, HTTPS
 # first.
@@ -235,7 +235,7 @@ undecided(node) := [] if {
 	every row in _ranked(node, implementation(node)) {
 		row[3] == ""
 	}
-} else := array.slice([rule | some [_, rule] in sort(first_of_each)], 0, _candidate_bound) if {
+} else := array.slice([rule | some [_, rule] in sort(first_of_each)], 0, candidate_bound) if {
 	served := [rank | [rank, _, _, _] := serving(node)]
 	open := {[rank, {"node": table.rules[node][route][place].rule, "message": unknown}] |
 		some [rank, route, place, unknown] in _ranked(node, implementation(node))

@@ -38,7 +38,7 @@ _not_normal := `//|/\.\.?(/|$)|\\|%(2[dDeEfF]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]
 # implementation is known, the answer is that of the implementation.
 _reading_warning(node) := {"reason": "SpecificationDiffers", "message": _specification_message(other, implementation(node).name)} if {
 	implementation(node).virtualHosts
-	_names_hosts
+	requests.names_host
 	not has_pattern_first(node)
 	other := _other_rule(node, implementations.specification)
 	other != rule_by(node, implementation(node))
@@ -50,9 +50,6 @@ _reading_warning(node) := {"reason": "SpecificationDiffers", "message": _specifi
 	other := _other_rule(node, implementations.envoy)
 	other != rule_by(node, implementations.specification)
 }
-
-# Streams have no hostname.
-_names_hosts if not requests.request.protocol in {"TCP", "UDP"}
 
 _other_rule(node, reading) := rule_by(entry_by(node, reading), reading)
 

@@ -121,7 +121,7 @@ refusal(node) := "ProtocolDiffers" if {
 _misfit(node) := "PortDiffers" if {
 	not requests.request.port in {0, hierarchy.listener(node).port}
 } else := "HostnameDiffers" if {
-	not requests.request.protocol in {"TCP", "UDP"} # streams name no host
+	requests.names_host
 	not hostname(node) in requests.hostnames
 } else := hierarchy.unaccepted_listeners(parts.object)[parts.section].reason if {
 	parts := keys.parse(node)
