@@ -6,9 +6,13 @@ Files that others may have written or linked are read with a bound, and where as
 import errno
 import os
 import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
+STDIN = "-"  # in place of a path
 MOST = 1 << 20  # bytes of a token, a key, a certificate or settings
 MOST_OF_INPUT = 256 << 20  # bytes of a file of manifests, or of the content at a URL
 _CHUNK = 1 << 20
@@ -23,6 +27,16 @@ def read_file(path: Path, most: int = MOST) -> bytes:
 def read_text(path: Path, encoding: str = "utf-8") -> str:
     """Return the content of a file as text. Raises OSError like `read_file`, and UnicodeDecodeError."""
     return read_file(path).decode(encoding)
+
+
+@contextmanager
+def opened_input(path: str) -> Iterator[BinaryIO]:
+    """Open a file by its path as a user wrote it, or standard input for `-`. Raises OSError."""
+    if path == STDIN:
+        yield sys.stdin.buffer
+    else:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path as the user wrote it
+            yield file
 
 
 def open_regular(path: Path, most: int) -> BinaryIO:

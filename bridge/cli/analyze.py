@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,10 +26,11 @@ from bridge.cli.options import (
 )
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import FAIL_ON, IGNORE, ignored_reasons, known, problems_table
-from bridge.cli.reading import COMMON, INPUT_ERROR, STDIN, Asked, asked_for, need_one_reader, read, take_standard_input
+from bridge.cli.reading import COMMON, INPUT_ERROR, Asked, asked_for, need_one_reader, read, take_standard_input
 from bridge.cli.reports import FORMATS, print_report, summary_with_names, unnoticed
 from bridge.cli.source import SOURCE, Input
 from bridge.cli.table import Table, print_tables
+from bridge.files import STDIN
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ def _analyze(options: dict[str, Any]) -> int:
     if prune and base is None and not (files and asked.source.manifests):
         raise CommandError("--prune needs -f FILE and --manifests PATH: it compares two folders")
     need_one_reader("-f", files, asked.source)
+    ignored = ignored_reasons(asked.more["ignore"])
     from bridge.queries.asking import AboutChange
 
     take_standard_input(files)
@@ -135,7 +137,7 @@ def _analyze(options: dict[str, Any]) -> int:
     async def ask(engine: Engine) -> tuple[Analysis, Applied, Position]:
         if STDIN in files:
             sys.stdin.seek(0)  # it may be read again
-        return (*await _analysis(engine, asked, files), engine.position)
+        return (*await _analysis(engine, asked, files, ignored), engine.position)
 
     with _downloaded(files) as (files, named), _stored(base, files, asked.source) as (stored, at_base):
         (found, applied, position), code = read(
@@ -210,7 +212,9 @@ def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[t
         )
 
 
-async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tuple[Analysis, Applied]:
+async def _analysis(
+    engine: Engine, asked: Asked, files: tuple[str, ...], ignored: Collection[str]
+) -> tuple[Analysis, Applied]:
     from bridge.queries.analysis import analyze, doubtful, held_crds, held_keys, read_applied, read_crds
     from bridge.queries.states import deleted_keys, plan_change
 
@@ -239,7 +243,6 @@ async def _analysis(engine: Engine, asked: Asked, files: tuple[str, ...]) -> tup
         doubts_before=doubtful(engine.doubts(crds, doubted)),
         doubts_after=doubtful(after),
     )
-    ignored = ignored_reasons(asked.more["ignore"])
     introduced, fixed, remaining = (
         [problem for problem in known(engine, problems) if problem["reason"] not in ignored]
         for problems in (found.introduced, found.fixed, found.remaining)

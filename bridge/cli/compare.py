@@ -15,9 +15,10 @@ from bridge.cli.notation import Entry
 from bridge.cli.options import ONLY_KIND, kind_option, namespace_options, output_option
 from bridge.cli.output import print_document
 from bridge.cli.problems import problems_table
-from bridge.cli.reading import STDIN, read
+from bridge.cli.reading import read
 from bridge.cli.source import kubeconfig_option, opa_options, read_input
 from bridge.cli.table import print_tables
+from bridge.files import STDIN
 from bridge.queries.names import CommandError, NameNotFoundError
 
 if TYPE_CHECKING:
@@ -111,9 +112,13 @@ def compare(
 
 
 def _side(
-    source: Input, kind: str | None, namespace: str | None, namespaces: set[str], former: Sequence[_Problem] = ()
+    source: Input,
+    kind: str | None,
+    namespace: str | None,
+    namespaces: set[str],
+    former: Sequence[_Problem] | None = None,
 ) -> tuple[_Side, int]:
-    """Return a side, and the exit code; `former` are the problems of the other one.
+    """Return a side, and the exit code; `former` are the problems of the first one, if this is the second.
 
     Adds the namespaces of the source to `namespaces`.
     """
@@ -130,6 +135,8 @@ def _side(
             for one in entry["paths"]
         }
         problems = await all_problems(engine.opa, None, namespace) if kind is None else []
+        if former is None:
+            return _Side(effective, problems)
         # An error and a warning with one name differ, so each side is compared with the other.
         gained = (await compare_problems(engine.opa, former, problems))["introduced"]
         lost = (await compare_problems(engine.opa, problems, former))["introduced"]

@@ -15,6 +15,8 @@ import click
 from bridge.cli.options import TEMPLATES
 from bridge.cli.output import Answer, print_error
 from bridge.cli.source import SOURCE, Input, read_input
+from bridge.files import STDIN
+from bridge.files import opened_input as opened_file
 from bridge.model.keys import is_key, parse_key
 from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindError, first_of, short_key
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-STDIN = "-"
 INPUT_ERROR = 2  # exit code, although the rest was printed
 _NOT_OPA = "no_opa_error"  # code of an error body that is not from OPA
 _NAMED = 3  # objects that a warning lists
@@ -177,11 +178,8 @@ def need_one_reader(option: str, paths: Iterable[str], source: Input) -> None:
 @contextmanager
 def opened_input(path: str) -> Iterator[BinaryIO]:
     """Open a file, or standard input for `-`. Raises CommandError for a file that cannot be opened or read."""
-    if path == STDIN:
-        yield sys.stdin.buffer
-        return
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path as the user wrote it
+        with opened_file(path) as file:
             yield file
     except OSError as error:
         raise CommandError(f"cannot read {path}: {error.strerror or error}") from error

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bridge.cli.output import print_error
-from bridge.cli.reading import STDIN, Ask, Asked, opened, report_problems
+from bridge.cli.reading import Ask, Asked, opened, report_problems
 from bridge.cli.source import Input
 from bridge.cli.table import Block, Table, filled, print_tables
+from bridge.files import STDIN
 from bridge.queries.names import CommandError, NameNotFoundError
 
 AWAY_DELAY = 1.0  # seconds before a retry of an unavailable OPA

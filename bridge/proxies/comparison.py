@@ -42,9 +42,8 @@ class Comparison:
     proxies: dict[str, Entry] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)  # why dumps could not be read, by their names
-    disagreeing: Mapping[str, Sequence[str]] = field(
-        default_factory=dict
-    )  # proxies that differ, by Gateway, if others do not
+    # Proxies that differ, by Gateway, if others do not.
+    disagreeing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def fails(self) -> bool:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
+from bridge.files import STDIN, opened_input
 from bridge.proxies.dumps import DumpError
 from bridge.sources.downloads import UrlError, is_url, opened_url
-
-_STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class ConfigDump:
     @property
     def name(self) -> str:
         """Return its name in messages and answers."""
-        return "standard input" if self.path == _STDIN else self.path
+        return "standard input" if self.path == STDIN else self.path
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
@@ -35,10 +32,8 @@ class ConfigDump:
                 has_path = urlsplit(self.path).path.strip("/")
                 with opened_url(self.path if has_path else f"{self.path.rstrip('/')}/config_dump") as answer:
                     yield answer
-            elif self.path == _STDIN:
-                yield sys.stdin.buffer
             else:
-                with Path(self.path).open("rb") as file:
+                with opened_input(self.path) as file:
                     yield file
         except UrlError as error:
             raise DumpError(f"cannot read {self.name}: {error}") from error

@@ -351,7 +351,7 @@ async def analyze(
 async def _judge_by_former_guardrails(
     engine: Engine, change: PlannedChange, after: Sequence[Entry], subjects: Collection[str]
 ) -> list[Entry]:
-    """Return what the guardrails that a change relaxes find in the rest of it: nobody removes a rule to break it.
+    """Return what the guardrails that a change relaxes find in the rest of it.
 
     `after` are the problems after the change, which its own guardrails find. An exemption that it adds counts. Further
     problems are the relaxed Constraints.

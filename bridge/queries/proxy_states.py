@@ -10,10 +10,14 @@ import msgspec
 
 Entry = dict[str, Any]
 _KEPT = ("proxy", "field", "policies", "state", "actual", "message")
+_UNREAD = "cannot be read"
 
 
-def add_states(explained: Iterable[Entry], rows: Iterable[Entry]) -> None:
-    """Add `proxy` to each path of explanations, its rows of a comparison, and to each of its fields, its states."""
+def add_states(explained: Iterable[Entry], rows: Iterable[Entry], *, unread: bool = False) -> None:
+    """Add `proxy` to each path of explanations, its rows of a comparison, and to each of its fields, its states.
+
+    `unread`: there are proxies that cannot be read, which every field says at last.
+    """
     at: dict[tuple[str, str, tuple[str, ...]], list[Entry]] = defaultdict(list)
     for row in rows:
         at[row["target"], row["policyKind"], tuple(row["path"])].append(row)
@@ -22,10 +26,10 @@ def add_states(explained: Iterable[Entry], rows: Iterable[Entry]) -> None:
             about = at[entry["target"], entry["policyKind"], tuple(path["path"])]
             path["proxy"] = [{name: row[name] for name in _KEPT} for row in about]
             for one in path.get("fields", ()):
-                one["proxy"] = _states(about, one)
+                one["proxy"] = "; ".join(_states(about, one, unread=unread))
 
 
-def _states(rows: Sequence[Entry], one: Entry) -> str:
+def _states(rows: Sequence[Entry], one: Entry, *, unread: bool) -> Iterable[str]:
     """Return the states of a field in proxies, with another value of a proxy.
 
     A row may be about a part that has the field. Where every policy applies, a field is the spec of one.
@@ -38,7 +42,10 @@ def _states(rows: Sequence[Entry], one: Entry) -> str:
             text = actual if isinstance(actual, str) else msgspec.json.encode(actual).decode()
             value = f", {text}" if row["state"] == "differs" and actual is not None else ""
             found[f"{row['state']}{value}"] = None
-    return "; ".join(found)
+    if unread:
+        found.pop(_UNREAD, None)
+        found[_UNREAD] = None
+    return found
 
 
 def _is_on_line(one: str, other: str) -> bool:

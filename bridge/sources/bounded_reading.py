@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridge.files import STDIN
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import decode
 from bridge.sources.known_fields import Doubt
-from bridge.sources.manifests import STDIN, ManifestSource
+from bridge.sources.manifests import ManifestSource
 from bridge.sources.yaml import BrokenDocument, Document, read_documents
 
 if TYPE_CHECKING:

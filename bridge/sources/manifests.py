@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from bridge.files import MOST_OF_INPUT, open_regular, read_stream
+from bridge.files import MOST_OF_INPUT, STDIN, open_regular, read_stream
 from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Resolved, Trouble, Upserted
 from bridge.model.keys import group_of
 from bridge.model.nesting import MAX_DEPTH, MAX_VALUES, NestingError, as_mapping, exceeds, has_more_values
@@ -346,8 +346,6 @@ def _find_news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Ch
         if subject not in subjects:
             yield Resolved(subject)
 
-
-STDIN = "-"
 
 _MOST_KUSTOMIZATION = 1 << 20  # bytes
 _SUFFIXES = {".yaml", ".yml", ".json"}

@@ -16,7 +16,6 @@ from bridge.proxies.inputs import ConfigDump
 from bridge.queries.proxy_states import add_states
 
 _AGE = 30.0  # seconds until dumps are read again
-_UNREAD = "cannot be read"
 log = structlog.get_logger(__name__)
 
 
@@ -40,12 +39,7 @@ class Proxies:
         except OpaError as error:
             log.warning("config dumps not compared", reason=str(error))
             rows, is_unread = [], True
-        add_states(explained, rows)
-        if is_unread:
-            for path in (path for entry in explained for path in entry["paths"]):
-                for field in path.get("fields", ()):
-                    others = [state for state in field["proxy"].split("; ") if state not in {"", _UNREAD}]
-                    field["proxy"] = "; ".join((*others, _UNREAD))
+        add_states(explained, rows, unread=is_unread)
 
     async def _current(self, opa: Opa) -> Facts:
         """Return the facts of the dumps, at most _AGE seconds old; `unread` has the dumps that cannot be read."""

@@ -143,7 +143,7 @@ def _answered(objects: list[Object], effective: dict[tuple[str, str], Object], p
             path = effective.get((place, policy_kind), {"spec": [], "origins": {}})
             for number, spec in enumerate(path["spec"]):
                 policy = path["origins"][f"/{number}"]
-                # Those that select Pods are in force at the Pods, those that name the Service at its waypoint.
+                # Policies that select Pods apply at the Pods, and those that name the Service apply at its waypoint.
                 if place != service or (policy in targeting) == has_waypoint:
                     found.append((policy, spec))
                 elif policy in targeting:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 import msgspec
 
 from bridge.admission.review import ReviewError, annotation_patch, read_review
+from bridge.files import STDIN
 from bridge.http.request_guard import Refused
 from bridge.kube.errors import KubeError
 from bridge.kube.listwatch import _changes, _Position, read_event, read_object, read_page
@@ -19,7 +20,7 @@ from bridge.opa.client import _decode, _read_rejection
 from bridge.opa.errors import OpaError
 from bridge.policy_loader.submissions import DATA_LABEL, _add_documents, read_config_map, read_rego_policy
 from bridge.replicator.intake import Pending
-from bridge.sources.manifests import STDIN, ManifestState
+from bridge.sources.manifests import ManifestState
 from bridge.sources.yaml import UNREADABLE, read_documents
 from bridge.web.responses import decoded
 

@@ -7,9 +7,10 @@ from textwrap import dedent
 
 import pytest
 
+from bridge.files import STDIN
 from bridge.model.changes import Change, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key, key_of
-from bridge.sources.manifests import STDIN, ManifestError, ManifestSource
+from bridge.sources.manifests import ManifestError, ManifestSource
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\n"
 
