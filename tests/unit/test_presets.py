@@ -11,7 +11,7 @@ from bridge.files import rego_root
 from hack.tools.crds import VENDORS, crds_of
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "docs/reference/presets"
+PAGES = ROOT / "docs/appendix/presets"
 PRESETS = {
     f"{spec['group']}/{spec['kind']}": spec
     for file in sorted((rego_root() / "bridge/kinds/presets").glob("*.yaml"))
