@@ -12,7 +12,7 @@ from opa_client.opa_async import AsyncOpaClient
 from tenacity import wait_exponential
 
 from bridge.client.answers import Effective, Explanation, Update
-from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.errors import OpaError, OpaUnavailable, OpaUndefined, QueryError, query_error
 from bridge.work import delay_after
 
 _Answer = TypeVar("_Answer")
@@ -92,7 +92,10 @@ class Client:
         return self._stream.updates(targets, policy_kind, source_namespace)
 
     async def query(self, name: str, input_document: Mapping[str, Any]) -> Any:
-        """Return the result of any other query unchanged. Raises QueryError."""
+        """Return the result of any other query unchanged.
+
+        Raises QueryError, or OpaUnavailable, also while OPA lacks objects.
+        """
         if self._opa is None:
             raise OpaError("the client has no OPA to query: Client('http://…')")
         try:
@@ -105,7 +108,7 @@ class Client:
             raise OpaUndefined(f"{_PACKAGE}.{name}".replace(".", "/"))
         match answer["result"]:
             case {"error": {"code": code, "message": message}}:
-                raise QueryError(str(code), str(message))
+                raise query_error(code, message)
         return answer["result"]
 
     async def _query(self, name: str, input_document: Mapping[str, Any], kind: type[_Answer]) -> _Answer:

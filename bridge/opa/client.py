@@ -24,7 +24,7 @@ from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.model.observability import Histogram
 from bridge.opa.address import TlsFiles, Trust, connector, read_address
 from bridge.opa.bundle import BUNDLE_NAME
-from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, query_error
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
 _OF_FLEET = "bridge/fleet/v1"  # that of an OPA with the data of several clusters; each query has answers by cluster
@@ -139,13 +139,13 @@ class Opa:
     async def query(self, name: str, input_document: Any) -> Any:
         """Send a query of the contract (`effective`, `status`, …) and return its result.
 
-        Raises QueryError if the Rego returns an error, OpaUndefined if it is not loaded.
+        Raises QueryError or OpaIncomplete if the Rego returns an error, OpaUndefined if it is not loaded.
         """
         path = f"{_OF_FLEET}/{name}/{self.cluster}" if self.cluster else f"{QUERIES}/{name}"
         result = await self._query_recovering(path, input_document)
         match result:
             case {"error": {"code": code, "message": message}}:
-                raise QueryError(str(code), str(message))
+                raise query_error(code, message)
         return result
 
     async def _query_recovering(self, path: str, input_document: Any) -> Any:

@@ -3,6 +3,7 @@
 OpaError
       OpaUnavailable      no response: refused, interrupted
         OpaTimeout        no response in time: OPA is unavailable, or the query takes too long
+        OpaIncomplete     OPA lacks objects: it was emptied, or its first sync is not complete
       OpaRejected         OPA returned an error (status, code, message, errors)
       OpaUndefined        OPA has no such document or rule
       QueryError          the bridge's Rego returned {"error": {code, message}}: the input is invalid
@@ -26,11 +27,15 @@ class OpaError(Exception):
 
 
 class OpaUnavailable(OpaError):
-    """OPA sent no response: the connection was refused or interrupted, or timed out. A retry can help."""
+    """OPA sent no response, or cannot know the answer yet. A retry can help."""
 
 
 class OpaTimeout(OpaUnavailable):
     """OPA sent no response in time. Another query, or a part of this one, may succeed."""
+
+
+class OpaIncomplete(OpaUnavailable):
+    """OPA lacks objects, so its answer would be that of an empty cluster; it has them when the bridge has synced it."""
 
 
 class OpaRejected(OpaError):
@@ -80,6 +85,11 @@ class QueryError(OpaError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def query_error(code: object, message: object) -> QueryError | OpaIncomplete:
+    """Return the error for one that a query of the bridge's Rego returned."""
+    return OpaIncomplete(str(message)) if code == "NotReady" else QueryError(str(code), str(message))
 
 
 class OpaStartError(OpaError):

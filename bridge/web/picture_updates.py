@@ -15,6 +15,7 @@ from bridge.model.changes import Notice
 from bridge.model.types import POLICY_KIND
 from bridge.opa.batches import SKIP_MISSING, batches, in_parts
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaIncomplete
 from bridge.queries.asking import with_suggestions
 from bridge.queries.statuses import condition_groups, differences
 from bridge.sidecar.run import Backing
@@ -205,7 +206,11 @@ class Drawing(Derived[Changed]):
         is_complete = backing.remediator.is_complete
         tallies = {key: backing.remediator.tallies(key) for key in keys}
         more = {"tallies": tallies, "problems": True, **SKIP_MISSING}
-        for names, entries in await in_parts(backing.opa, "status", "policies", keys, more):
+        try:
+            answers = await in_parts(backing.opa, "status", "policies", keys, more)
+        except OpaIncomplete:
+            return  # once OPA has every object, all policies are computed
+        for names, entries in answers:
             policies = {entry["policy"]: _policy(entry) for entry in entries if entry["policyKind"] != POLICY_KIND}
             await _suggest_names(backing.opa, policies.values())
             if not is_complete:

@@ -18,7 +18,7 @@ from bridge.model.nesting import MAX_MESSAGE_DEPTH, NestingError, decode
 from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.queries.names import AmbiguousNameError, CommandError, NameNotFoundError
 
-_OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404, "NotReady": 503}
+_OF_QUERIES = {"TargetNotFound": 404, "UnknownPolicyKind": 404}
 _NO_STORE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LONGEST_BODY = 30.0  # seconds
 MOST_BODIES = 64 << 20  # bytes of all bodies at once beyond FREE of each; of one address half of it

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer
 
 from bridge.opa.bundle import build_bundle
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
+from bridge.opa.errors import OpaError, OpaIncomplete, OpaRejected, OpaUnavailable, OpaUndefined, QueryError
 from bridge.opa.process import ManagedOpa
 from tests.warm_opa import WarmOpa
 
@@ -19,6 +19,8 @@ MODULE = """package bridge.v1
 echo := {"got": input.x}
 
 refuse := {"error": {"code": "unknown_kind", "message": "no kind Colour: did you mean ColorPolicy?"}}
+
+lack := {"error": {"code": "NotReady", "message": "the initial sync of OPA is incomplete"}}
 
 clash := 1 if input.x
 
@@ -37,6 +39,12 @@ async def test_a_query_that_answers_with_an_error_raises_it(opa: Opa) -> None:
     with pytest.raises(QueryError, match="did you mean") as caught:
         await opa.query("refuse", {})
     assert caught.value.code == "unknown_kind"
+
+
+async def test_an_opa_that_lacks_objects_is_one_to_ask_again(opa: Opa) -> None:
+    with pytest.raises(OpaIncomplete, match="the initial sync of OPA is incomplete") as caught:
+        await opa.query("lack", {})
+    assert isinstance(caught.value, OpaUnavailable)
 
 
 async def test_a_query_that_does_not_exist_is_undefined(opa: Opa) -> None:

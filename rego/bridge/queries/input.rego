@@ -18,6 +18,9 @@ not_ready := error("NotReady", "the initial sync of OPA is incomplete") if {
 	not data.bridge_state.complete
 }
 
+# The same error of queries that answer during the first sync, too: OPA was emptied, and the bridge has not begun again.
+emptied := not_ready if not data.bridge_state
+
 # The error about a node or policy that is missing: where this OPA has a part of everything, it may exist elsewhere.
 missing(key) := error("TargetNotFound", sprintf("%s does not exist", [key])) if {
 	lookup.is_in_view(key)

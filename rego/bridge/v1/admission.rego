@@ -122,7 +122,9 @@ constraints := problem if {
 	entry := judging.report(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
 
-_audit_problem := queries.problem([
+_audit_problem := queries.not_ready if {
+	true
+} else := queries.problem([
 	["constraints", _texts, "constraints must be a list of names of Constraints"],
 	["replicated", _texts, "replicated must be a list of types, <group>/<Kind>"],
 	["namespaces", _texts, "namespaces must be a list of names of namespaces"],

@@ -13,6 +13,8 @@ import data.bridge.scopes as acting
 #   policies, which this query does not include.
 # entrypoint: true
 dependents := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["keys", "keys"]])
 } else := queries.dependents
 
@@ -20,6 +22,8 @@ dependents := problem if {
 # description: The objects whose links a change of the objects `keys` may affect.
 # entrypoint: true
 neighbors := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["keys", "keys"]])
 } else := sort({keys.object_of(node) | some key in input.keys; some node in queries.neighbors_of(key)})
 
@@ -36,6 +40,8 @@ deleted_objects := problem if {
 # description: Every effective target of policies, by policy kind; with `policies` those of these policies.
 # entrypoint: true
 scopes := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["policies", "optional keys"]])
 } else := {kind: sort(nodes) |
 	some kind in queries.policy_kinds

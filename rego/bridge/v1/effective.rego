@@ -47,6 +47,8 @@ explain := problem if {
 #   they have no marks.
 # entrypoint: true
 outcomes := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["policyKind", "policy kind"], ["targets", "keys"]])
 } else := queries.error("TooManyPaths", sprintf("more than %d paths lead to the targets together: query fewer at once", [hierarchy.paths_bound])) if {
 	count(input.targets) > 1
@@ -81,6 +83,8 @@ effective_at_scopes := problem if {
 #   paths if no policy is left.
 # entrypoint: true
 watch_results := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["scopes", "keys by kind"], ["watched", "keys"]])
 } else := queries.watched_policies
 

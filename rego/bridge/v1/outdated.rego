@@ -17,6 +17,8 @@ import data.bridge.topology
 #   must judge again, `answers` those whose `answers` may change: `objects`, and those `above` where only the targets may.
 # entrypoint: true
 outdated := problem if {
+	problem := queries.emptied
+} else := problem if {
 	problem := queries.problem([["keys", "keys"]])
 } else := {name: found | some name, wanted in input.wanted; found := _outdated(name, wanted)}
 

@@ -13,6 +13,8 @@ import data.bridge.status as reporting
 #   also the result of the query `problems` for each, and when it was `created`.
 # entrypoint: true
 status := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["policies", "policies"]])
 } else := problem if {
 	problem := queries.unknown_field({"tallies", "problems", "former"})
@@ -31,6 +33,8 @@ _with_problems(desired) := object.union(desired, {
 #   `affectedBy` and `unreported` or else from outcomes.
 # entrypoint: true
 affected := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["objects", "keys"]])
 } else := [queries.object_status(key) | some key in input.objects; lookup.get(key)]
 

@@ -35,6 +35,8 @@ tree := problem if {
 #   The keys of the first objects of a picture of the hierarchy, from the top down, in lists for consecutive queries.
 # entrypoint: true
 picture_roots := problem if {
+	problem := queries.emptied
+} else := problem if {
 	problem := queries.input_problem
 } else := topology.picture_roots
 
@@ -43,6 +45,8 @@ picture_roots := problem if {
 #   The picture of each of `objects` by key, with the `problems` of its links; objects without a place in it are absent.
 # entrypoint: true
 picture := problem if {
+	problem := queries.emptied
+} else := problem if {
 	problem := queries.problem([["objects", "keys"]])
 } else := {key: object.union(entry, {"problems": sort(finding.of_links(key, entry.refused))}) |
 	some key in input.objects

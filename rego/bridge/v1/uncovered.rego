@@ -12,6 +12,8 @@ import data.bridge.queries
 #   (a JSON pointer) that specs of the kind do not have is an error.
 # entrypoint: true
 coverable := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([["policyKind", "policy kind"], ["namespace", {"type": ["string", "null"]}, "namespace must be a name"], _field])
 } else := queries.error("UnknownField", message) if {
 	message := kinds.unknown_field(input.policyKind, effective.segments(object.get(input, "field", "")))
@@ -26,6 +28,8 @@ coverable := problem if {
 #   (a JSON pointer), without a value there: `{target, policyKind, paths}`.
 # entrypoint: true
 uncovered := problem if {
+	problem := queries.not_ready
+} else := problem if {
 	problem := queries.problem([
 		["policyKind", "policy kind"],
 		["targets", "nodes"],

@@ -10,7 +10,7 @@ from bridge.derived.loop import Loop
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError, OpaRejected, OpaUnavailable
+from bridge.opa.errors import OpaError, OpaIncomplete, OpaRejected, OpaUnavailable
 from bridge.sidecar.run import Backing
 from bridge.web.subscriptions import Followed, Following
 from tests.eventually import eventually
@@ -144,6 +144,25 @@ async def test_an_opa_that_is_unavailable_is_queried_again() -> None:
             assert not current(followed)
             opa.failing.clear()
             await until(lambda: current(followed))
+
+
+async def test_effective_policies_stay_while_an_opa_that_was_emptied_lacks_objects() -> None:
+    opa = Answers()
+    async with at_work(opa) as (following, loop):
+        with following.following([ROUTE], None, None) as (reader, followed):
+            await until(lambda: current(followed))
+            for failing in (("effective", "watch_results"), ("outdated",)):
+                opa.failing = dict.fromkeys(failing, OpaIncomplete("the initial sync of OPA is incomplete"))
+                asked = len(opa.requested)
+                loop.note(CHANGE)
+                loop.add(following, followed)
+                reader.differing.clear()
+                await until(lambda asked=asked: {*opa.requested[asked + 1 :]} & {*opa.failing})
+                assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 1}]
+                assert not reader.differing
+                opa.failing.clear()
+                await until(lambda: following.settled == following.revision)
+            assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 1}]
 
 
 async def test_a_target_that_spoils_a_query_is_left_out_alone() -> None:
