@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from bridge.opa.client import Opa
 
 
+_OF_CHECKS = frozenset({"allowed_builtins", "check_memory_mib"})
+
+
 @dataclass(frozen=True, slots=True)
 class SettledModules:
     """The bundle with everything that compiles together, and the problems of omitted objects.
@@ -341,7 +344,8 @@ async def _settle(
     view = view or kubernetes_view(ALWAYS, plural_by_rule)
     used = frozenset(guardrails)
     executable = await asyncio.to_thread(ensure_opa)
-    judge = Judge(Checker(executable.path, base.modules, allowed=settings.allowed_builtins), base)
+    checker = Checker(executable.path, base.modules, allowed=settings.allowed_builtins, memory=settings.check_memory)
+    judge = Judge(checker, base)
     judge.generate(view, used)
     problems = {key: tuple(claims) for key, one in received.items() if (claims := find_flaws(one))}
     joining = [one for key, one in received.items() if key not in problems and active.get(key) is not one]
@@ -354,6 +358,6 @@ async def _settle(
 
 
 def policy_settings() -> Settings:
-    """Return the settings of policies for a command without a settings file: from the environment."""
-    variables = [one.variable for one in SETTINGS.values() if one.name.startswith("policy_")]
+    """Return the settings of policies and of their checks for a command without a settings file: the environment's."""
+    variables = [one.variable for one in SETTINGS.values() if one.name.startswith("policy_") or one.name in _OF_CHECKS]
     return load_settings(environ={name: os.environ[name] for name in variables if name in os.environ})

@@ -326,6 +326,11 @@ class Settings:
         return tuple(TypeSettings(type=one) if isinstance(one, str) else one for one in self.types)
 
     @property
+    def check_memory(self) -> int:
+        """Return the maximum memory of one check of admins' Rego, in bytes."""
+        return self.check_memory_mib * MEBIBYTE
+
+    @property
     def policy_bounds(self) -> dict[str, int]:
         """Return the bounds on a policy, as the document `data.bridge_settings.bounds`."""
         return {

@@ -13,7 +13,6 @@ from bridge.opa.client import Answer, Opa
 from bridge.opa.shipped import shipped, shipped_guardrails
 from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.bounds import MEBIBYTE
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Endpoint, Loader
 from bridge.policy_loader.submissions import CONFIG_MAP, DataPath, path_of
@@ -33,8 +32,7 @@ class PolicyLoading:
     def __init__(self, store: Store, opa: Opa, endpoint: Endpoint, executable: Path, settings: Settings) -> None:
         self._store = store
         found = shipped(rego_root(), settings.policy_bounds, settings.type_versions)
-        memory = settings.check_memory_mib * MEBIBYTE
-        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=memory)
+        checker = Checker(executable, found.modules, allowed=settings.allowed_builtins, memory=settings.check_memory)
         types = (*ALWAYS, *(one.type for one in settings.selected_types))
         view = functools.partial(kubernetes_view, types, store.plural) if settings.kubernetes_view else str
         self.loader = Loader(opa, endpoint, checker, found, view)
