@@ -82,11 +82,11 @@ _OPTIONS = (  # of the command and of its former name
 def analyze(**options: Any) -> int:
     """Show the effects of applying FILE: introduced and fixed problems, effective policies before and after.
 
-    Nothing is written. Problems are targets that do not exist or are not granted, conflicts, policies that are
-    overridden on all paths or have no effective target, links that are ignored, violations of Constraints, unknown
-    kinds and fields, and values that an API server refuses. A Constraint that the change deletes or edits judges the
-    change as it was, too. Only problems that the change can affect are listed. Exits with 1 if problems are introduced
-    that are not warnings, 2 if FILE is not all readable.
+    This is a preview: nothing is applied. Problems are targets that do not exist or are not granted, conflicts,
+    policies that are overridden on all paths or have no effective target, links that are ignored, violations of
+    Constraints, unknown kinds and fields, and values that an API server refuses. A Constraint that the change deletes
+    or edits judges the change as it was, too. Only problems that the change can affect are listed. Exits with 1 if
+    problems are introduced that are not warnings, 2 if FILE is not all readable.
 
     Examples:
         # Show the effects of a changed file on a cluster

@@ -71,8 +71,8 @@ def compare(
     """Show where effective policies and problems differ between two sources: clusters, OPAs of bridges, folders.
 
     Compare exactly two sources of any type, in the order contexts, OPAs, folders. Objects are matched by kind,
-    namespace and name, so both clusters should have the same namespaces. Nothing is written. The exit code is 1 if they
-    differ.
+    namespace and name, so both clusters should have the same namespaces. The command writes nothing. The exit code
+    is 1 if they differ.
 
     Examples:
         # Two clusters of the kubeconfig

@@ -48,7 +48,7 @@ fleet = Group("fleet", help=_fleet.__doc__, params=[DEBUG], short_help="Show pub
     group=fleet,
 )
 def status(bridge_url: str, publish_credentials: Path | None, ca_file: Path | None, output: str) -> int:
-    """Show the views that a bridge publishes, and of each OPA that reports to it the revision, the lag and the error.
+    """Show the views that a bridge publishes, and the revision, lag and error of each OPA that reports to it.
 
     The bridge knows the OPAs that have reported in the last hour, since its start, with the configuration of
     `pbctl admin opa-config --view`.

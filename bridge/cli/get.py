@@ -75,7 +75,7 @@ def _check(asked: Asked) -> Sequence[str]:
     ),
     option("--sort-by", metavar="PATH", help="Sort by this field of -o json, such as .metadata.creationTimestamp."),
     option("--no-headers", is_flag=True, help="Print tables without their header."),
-    option("--all", "everything", is_flag=True, help="Of policykinds: also the shipped ones that the source lacks."),
+    option("--all", "everything", is_flag=True, help="With policykinds: also list shipped ones that the source lacks."),
     check=_check,
     queries=COMMON,
 )
@@ -97,7 +97,7 @@ async def get(engine: Engine, asked: Asked) -> Answer:
         pbctl get policykinds
         # The targets of one policy kind
         pbctl get targets --kind ColorPolicy
-        # The targets to which requests get without a JWT policy in effect
+        # Targets that requests can reach without a JWT policy
         pbctl get targets --without securitypolicy.spec.jwt
         # Admins' Rego and whether OPA has it
         pbctl get modules

@@ -25,10 +25,13 @@ _Sections = Mapping[str, Sequence[str]]  # names of commands by the heading of a
 
 _COMMANDS: _Sections = {
     "Find out": ("effective", "explain", "request", "get", "graph"),
-    "Check": ("problems", "analyze", "verify", "blame", "doctor"),
-    "Operate": ("run", "admin"),
+    "Check": ("problems", "analyze", "doctor"),
+    "Operate": ("run",),
 }
-_MORE = ("describe", "tree", "status", "compare", "test", "init", "reasons", "options", "completion", "version")
+_MORE = (
+    *("admin", "verify", "blame", "describe", "tree", "status", "compare", "test", "init", "reasons", "options"),
+    *("completion", "version"),
+)
 _ADMIN: _Sections = {
     "Set up": ("crds", "rbac", "config", "opa-config", "webhook-config", "credentials", "token"),
     "Operate": ("fleet", "placement", "export", "uninstall-status"),

@@ -51,9 +51,9 @@ def _settings(asked: Asked) -> Settings:
 async def placement(engine: Engine, asked: Asked) -> Answer:
     """Show the annotations that the placement decision would set on objects, and the objects that it denies.
 
-    Nothing is written. Without --kind: the kinds of the setting `placement` (from --config, or BRIDGE_PLACEMENT). The
-    setting `types` counts too, because decisions may read these objects. -o wide, json and yaml also show objects
-    without differences.
+    This is a preview: nothing is applied. Without --kind, the command uses the kinds of the setting `placement` (from
+    --config, or BRIDGE_PLACEMENT). It also reads the setting `types`, because decisions may read these objects. -o
+    wide, json and yaml also show objects without differences.
 
     Examples:
         # Show the placement of a folder, with the settings of a bridge

@@ -274,8 +274,8 @@ class Settings:
     webhook_url: str | None = setting(None, "URL of the webhook instead of a Service: https://HOST:PORT/admission.")
     read_only: bool = setting(
         False,
-        "Write nothing to the cluster: no statuses, annotations, reports, Events or Lease. The log has what concerns "
-        "admins' Rego.",
+        "Write nothing to the cluster: no statuses, annotations, reports, Events or Lease. Problems of admins' Rego "
+        "are logged.",
         "--read-only",
     )
     config_dumps: tuple[str, ...] = setting(
