@@ -119,7 +119,7 @@ async def report(settings: Settings, running: Running) -> None:
     else:
         example = None
     socket, at = _curl_address(running.opa_url)
-    print(f"\nQueries:  {at}/v1/data/bridge/v1/effective   (scopes, status, …: OPA's data API)")
+    print(f"\nQueries:  {at}/v1/data/bridge/v1/effective   (explain, status, …: OPA's data API)")
     if example:
         body = f'{{"input": {{"targets": ["{example}"]}}}}'
         print(f"          curl -s {socket}{at}/v1/data/bridge/v1/effective -d '{body}'")

@@ -162,8 +162,8 @@ _weakened(before, parameters) := found if {
 }
 
 test_a_field_that_is_no_longer_in_effect if {
-	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"]})) == {"what SecurityPolicy/infra/jwt sets is no longer in effect: jwt.issuer, timeout"}
-	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"], "fields": ["/timeout"]})) == {"what SecurityPolicy/infra/jwt sets is no longer in effect: timeout"}
+	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"]})) == {"fields of SecurityPolicy/infra/jwt are no longer in effect: jwt.issuer, timeout"}
+	_messages(_weakened(_secured, {"kinds": ["example.com/SecurityPolicy"], "fields": ["/timeout"]})) == {"fields of SecurityPolicy/infra/jwt are no longer in effect: timeout"}
 }
 
 test_without_a_change_nothing_is_weakened if {
@@ -298,8 +298,8 @@ test_values_that_a_unit_or_an_item_lost_are_weakened if {
 		{"op": "remove", "path": ["example.com/LimitPolicy", "spec", "limits", "all", "per"]},
 		{"op": "remove", "path": "example.com~1LimitPolicy/spec/rules/0"},
 	])
-	_messages(_judged("kept", dropped, {})) == {"what LimitPolicy/infra/base sets is no longer in effect: limits.all.per, rules.a.id, rules.a.wait"}
-	_messages(_judged("kept", dropped, {"fields": ["/limits/all/per"]})) == {"what LimitPolicy/infra/base sets is no longer in effect: limits.all.per"}
+	_messages(_judged("kept", dropped, {})) == {"fields of LimitPolicy/infra/base are no longer in effect: limits.all.per, rules.a.id, rules.a.wait"}
+	_messages(_judged("kept", dropped, {"fields": ["/limits/all/per"]})) == {"fields of LimitPolicy/infra/base are no longer in effect: limits.all.per"}
 	_judged("kept", dropped, {"fields": ["/rules/b"]}) == set()
 }
 

@@ -38,7 +38,7 @@ _found(kind, former, effect, fields) := {{"message": message, "severity": "unkno
 	}
 	some policy in {policy | some found in lost; some policy in found.policies}
 	paths := sort({found.path | some found in lost; policy in found.policies})
-	message := sprintf("what %s sets is no longer in effect: %s", [
+	message := sprintf("fields of %s are no longer in effect: %s", [
 		effective_targets.described(policy),
 		concat(", ", [effective.field_name(path) | some path in paths]),
 	])

@@ -90,13 +90,13 @@ def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None
         ("violatoins contains {", "policy bridge.guardrails.checkout is not loaded"),
         (
             "violations contains 1 if {",
-            "a violation is no object with a message: 1",
+            "a violation is not an object with a message: 1",
         ),
         (
             "violations := 1 if {",
-            "a violation is no object with a message: 1",
+            "a violation is not an object with a message: 1",
         ),
-        ("violations_at(target, _, _) := true if {", "a violation is no object with a message: true"),
+        ("violations_at(target, _, _) := true if {", "a violation is not an object with a message: true"),
     ],
 )
 def test_a_guardrail_of_another_form_is_not_green(bridge: Run, tmp_path: Path, rule: str, message: str) -> None:

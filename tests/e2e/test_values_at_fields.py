@@ -83,7 +83,7 @@ def test_a_change_inside_of_a_merge_unit_is_a_weakening(bridge: Run, tmp_path: P
     world = _write(tmp_path, "istio.io/gateway-controller", _limits({"people": PER_USER}), kept)
     change = tmp_path / "change.yaml"
     change.write_text(yaml.safe_dump(_limits({"people": {"rates": PER_USER["rates"]}})))
-    lost = "what RateLimitPolicy/web/of-site sets is no longer in effect: limits.people.counters"
+    lost = "fields of RateLimitPolicy/web/of-site are no longer in effect: limits.people.counters"
     for what in (["-f", change], ["--delete", "ratelimitpolicy/web/of-site"]):
         done = bridge("analyze", *what, "--manifests", world, "-o", "json")
         assert any(one["message"].endswith(lost) for one in json.loads(done.stdout)["problems"]["introduced"])

@@ -75,7 +75,7 @@ _messages := union({
 		object.get(input, "subResource", "") == ""
 		latter := {"DELETE": null, "UPDATE": object.get(input, "object", null)}[input.operation]
 		message := constraints.relaxed(input.oldObject, latter)
-		effects := {"deny": "what it denied is admitted", "warn": "it no longer warns"}
+		effects := {"deny": "requests that it denied are admitted", "warn": "it no longer warns"}
 		effect := effects[constraints.action(input.oldObject.spec)]
 	},
 	{[action, sprintf("[%s] %s", [name, message])] | some name in _matching; some [action, message] in _judgments(name)},

@@ -267,7 +267,7 @@ test_a_request_that_relaxes_a_constraint_is_warned_about_and_never_denied if {
 		"operation": "UPDATE",
 		"oldObject": _constraint("new", _limits),
 	})
-	after := ": what it denied is admitted after this request"
+	after := ": requests that it denied are admitted after this request"
 	_reported(request, {}) == {"denied": [], "warnings": [concat("", ["Constraint/new has the enforcementAction warn in place of deny", after])]}
 	deleted := object.union(object.remove(request, ["object"]), {"operation": "DELETE"})
 	_reported(deleted, {}) == {"denied": [], "warnings": [concat("", ["Constraint/new is deleted, and its enforcementAction was deny", after])]}

@@ -121,7 +121,7 @@ test_former_values_at_the_new_place_of_a_policy_count if {
 	old := testing.color("shop", "own", 2, [testing.ref("HTTPRoute", "fresh")], {"contrast": 5})
 	new := object.union(old, {"spec": {"targetRefs": [testing.ref("HTTPRoute", "cart")]}})
 	found := _messages([kept], [_dark, old, _fresh("public")], _update("example.com", "shop", old, new))
-	lost := "rule pay via Gateway/infra/public#http: what ColorPolicy/infra/dark sets is no longer in effect: theme (because of ColorPolicy/infra/dark)"
+	lost := "rule pay via Gateway/infra/public#http: fields of ColorPolicy/infra/dark are no longer in effect: theme (because of ColorPolicy/infra/dark)"
 	["deny", concat("", ["[kept] HTTPRoute/shop/cart: ", lost])] in found
 }
 

@@ -350,7 +350,7 @@ listed(answer) := {_formed(found) | some found in answer} if {
 
 _formed(found) := found if {
 	is_object(found)
-} else := {"message": sprintf("a violation is no object with a message: %s", [json.marshal(found)])}
+} else := {"message": sprintf("a violation is not an object with a message: %s", [json.marshal(found)])}
 
 # METADATA
 # description: |

@@ -112,7 +112,7 @@ test_a_policy_above_a_bound_that_the_bridge_manages_has_no_effect if {
 }
 
 test_an_answer_in_another_form_is_a_violation if {
-	wrong := {"message": "a violation is no object with a message: 1"}
+	wrong := {"message": "a violation is not an object with a message: 1"}
 	effective_targets.listed({{"message": "no"}}) == {{"message": "no"}}
 	effective_targets.listed([{"message": "no"}]) == {{"message": "no"}}
 	effective_targets.listed({"message": "no"}) == {{"message": "no"}}
