@@ -60,7 +60,8 @@ def doctor(
 
 
 _ENOUGH = 1 << 30  # bytes free: for `opa`, and for a build of it by Go
-_TIMEOUT = 5.0  # seconds for a response of OPA or an API server
+_TIMEOUT = 5.0  # seconds for a response of OPA
+_CLUSTER_TIMEOUT = 15.0  # seconds for all requests to an API server: two dozen, also over a slow line
 _NAMED = 5  # policy kinds that a check lists
 _OLDEST_PYTHON = (3, 11)
 _GRANT = (
@@ -178,7 +179,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
 
     try:
         async with (
-            asyncio.timeout(_TIMEOUT),
+            asyncio.timeout(_CLUSTER_TIMEOUT),
             await KubeClient.connect(str(kubeconfig) if kubeconfig else None, kube_context) as client,
         ):
             missing = await meet(client)
@@ -196,7 +197,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
                 return Check("api server", "missing", found, why, _GRANT)
             return Check("api server", "ok", f"{client.server}: {version}, with Gateway API", why)
     except TimeoutError:
-        return Check("api server", "missing", f"no answer in {_TIMEOUT:g} s", why, "check the server in the kubeconfig")
+        return Check(
+            "api server", "missing", f"no answer in {_CLUSTER_TIMEOUT:g} s", why, "check the server in the kubeconfig"
+        )
     except KubeError as error:
         return Check("api server", "missing", str(error), why, "check --kubeconfig and --context")
 
