@@ -11,7 +11,7 @@ again; a result only says which keys a change concerns, and computes values.
 - While OPA is synced again, nothing is computed. After that, everything is stale.
 - OPA that does not answer is asked again. After any other failure of a result, all of its keys are stale, with growing
   delays. One result never waits for another.
-- A result that needs no query hears of a change when OPA has it, also while it computes. It may let a key rest before
+- A result notices a change when OPA has it, also while it computes; one may need no query. It may let a key rest before
   it is computed again, and compute everything once a period.
 """
 
@@ -66,8 +66,8 @@ class Derived(ABC, Generic[K]):
     name: str
     before_sync = False
     patient = False
-    asks = True  # whether changes wait for the query; otherwise `hear` adds the keys that they concern
-    types: frozenset[str] = frozenset()  # if it does not ask: it hears of changes of these types; without any, of all
+    asks = True  # whether changes wait for the query; otherwise `notice` adds the keys that they concern
+    types: frozenset[str] = frozenset()  # the types of changes that it notices; without any, all
     newest_first = True  # whether keys that a change concerns come before their owner's others
     period = math.inf  # seconds after which all keys are stale again
 
@@ -85,6 +85,9 @@ class Derived(ABC, Generic[K]):
     def is_large(self, outdated: Outdated) -> bool:  # noqa: ARG002 - for those that need it
         """Return whether changes of several namespaces concern too much to be one: each is asked about alone then."""
         return False
+
+    def notice(self, change: Notice) -> None:
+        """Take in a change that OPA has, before OPA says what it concerns."""
 
     def hear(self, outdated: Outdated) -> None:
         """Take in what OPA says about changes, at once; `keys_of` follows when it is this result's turn."""
@@ -161,8 +164,8 @@ class Loop:
             return
         named = {key.type_id for key in notice.keys}
         for work in self._works.values():
-            if not work.result.asks and (not work.result.types or work.result.types & named):
-                work.result.hear(Outdated(notice))
+            if not work.result.types or work.result.types & named:
+                work.result.notice(notice)
         self._waiting.add(notice, self.revision)
         self._wake.set()
 
@@ -203,6 +206,11 @@ class Loop:
         if work := self._works.get(result):
             work.start_over(self.revision)
 
+    def is_renewing(self, result: Derived[Any]) -> bool:
+        """Return whether all keys of a result are stale: what is being computed of it is not of one state."""
+        work = self._works.get(result)
+        return work is not None and work.is_renewing
+
     @property
     def is_synced(self) -> bool:
         """Whether OPA has everything: it was synced, and is not being synced again."""
@@ -235,6 +243,11 @@ class Loop:
     @property
     def _asking_works(self) -> "_Works":
         return [work for work in self._works.values() if work.result.asks]
+
+    @property
+    def known_revision(self) -> int:
+        """The last revision up to which OPA has said of every change what it concerns."""
+        return self._known_revision()
 
     def _known_revision(self, answered: Question | None = None) -> int:
         """Return the last revision up to which OPA has said of every change what it concerns."""
@@ -372,6 +385,11 @@ class _Work(Generic[K]):
     def is_settled(self) -> bool:
         """Whether no key is stale."""
         return self._was_settled
+
+    @property
+    def is_renewing(self) -> bool:
+        """Whether all keys are stale."""
+        return self._everything
 
     def count_stale(self) -> int:
         """Return the number of stale keys."""

@@ -1,7 +1,7 @@
 """Names for shell completion: kinds, namespaces, objects and their sections.
 
-They come from the source of the command, without rules and without an OPA, which would take longer than users wait for
-completion.
+They come from the source of the command. Without a running OPA a single query is evaluated, by the few rules that it
+reaches: a sync of an OPA would take longer than users wait for completion.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.model.changes import Object
-from bridge.model.keys import CLUSTER, CORE, Key, key_of, parse_key
+from bridge.model.keys import CLUSTER, Key, key_of, parse_key
 from bridge.model.types import ALWAYS, CRD, POLICY_KIND, ResourceType
+from bridge.opa.errors import OpaError
+from bridge.opa.evaluation import evaluate
 
-_LABEL = "gateway.networking.k8s.io/policy"  # of a CRD that makes a policy kind
 _MANY = 500  # objects of a kind from a cluster
 _ANSWER = 2.0  # seconds
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -44,9 +45,7 @@ async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
             return [parse_key(text) for text in await opa.query("names", {"types": list(type_ids)})]
 
         async def sections(key: Key) -> list[Key]:
-            query_input = {"types": [key.type_id], "name": key.name, "sections": True}
-            found = [parse_key(text) for text in await opa.query("names", query_input)]
-            return [one for one in found if one.section and one.object == key]
+            return _sections_in(key, await opa.query("names", _named(key)))
 
         yield Stock(
             {name: about["names"] for name, about in types.items()},
@@ -65,17 +64,16 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
     by_key = {key_of(obj): obj for obj in objects}
     crds = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": crd for crd in objects if _find_type(crd) == CRD}
     names = {type_id: _list_names(crd["spec"]["names"]) for type_id, crd in crds.items()}
-    labelled = {type_id for type_id, crd in crds.items() if _LABEL in (crd["metadata"].get("labels") or {})}
-    described = (obj for obj in objects if _find_type(obj) == POLICY_KIND)
+    policies = await _policy_types([obj for obj in objects if _find_type(obj) in {CRD, POLICY_KIND}])
 
     async def keys(type_ids: Sequence[str]) -> list[Key]:
         return sorted(key for key in by_key if key.type_id in type_ids)
 
     async def sections(key: Key) -> list[Key]:
-        return list(_list_sections(key, by_key.get(key, {})))
+        return await _list_sections(key, by_key[key])
 
-    types = {key.type_id: names.get(key.type_id, ()) for key in by_key}
-    yield Stock(names | types, frozenset(labelled | _find_described(described)), keys, sections)
+    types = names | {key.type_id: names.get(key.type_id, ()) for key in by_key}
+    yield Stock(types, policies & types.keys(), keys, sections)
 
 
 @asynccontextmanager
@@ -89,10 +87,10 @@ async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> Async
         await discovery.refresh()
         types = discovery.types
 
-        async def listed(type_id: str, accept: str, **params: str) -> list[Any]:
+        async def listed(type_id: str, accept: str) -> list[Any]:
             if type_id not in types:
                 return []
-            answer = await client.get(types[type_id].path, {"limit": str(_MANY), **params}, accept=accept)
+            answer = await client.get(types[type_id].path, {"limit": str(_MANY)}, accept=accept)
             return list(answer["items"])
 
         async def keys(type_ids: Sequence[str]) -> list[Key]:
@@ -102,13 +100,13 @@ async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> Async
 
         async def sections(key: Key) -> list[Key]:
             path = types[key.type_id].object_path(key.namespace, key.name)
-            return list(_list_sections(key, await client.get(path)))
+            return await _list_sections(key, await client.get(path))
 
-        labelled = {crd["metadata"]["name"] for crd in await listed(CRD, _METADATA, labelSelector=_LABEL)}
-        policies = {name for name, kind in types.items() if f"{kind.plural}.{kind.group}" in labelled}
-        policies |= _find_described(await listed(POLICY_KIND, "application/json"))
+        labels = {crd["metadata"]["name"]: crd["metadata"].get("labels", {}) for crd in await listed(CRD, _METADATA)}
+        crds = [_outline(kind, labels[kind.name]) for kind in types.values() if labels.get(kind.name)]
+        policies = await _policy_types([*crds, *await listed(POLICY_KIND, "application/json")])
         known = {name: (kind.plural,) for name, kind in types.items() if name in {*ALWAYS, *policies}}
-        yield Stock(known, frozenset(policies & set(types)), keys, sections)
+        yield Stock(known, policies & types.keys(), keys, sections)
 
 
 def _read_key(kind: ResourceType, metadata: Mapping[str, Any]) -> Key:
@@ -123,18 +121,32 @@ def _list_names(names: Mapping[str, Any]) -> tuple[str, ...]:
     return (names["plural"], names.get("singular") or names["plural"], *names.get("shortNames", ()))
 
 
-def _find_described(kinds: Iterable[Object]) -> set[str]:
-    specs = (kind.get("spec") for kind in kinds)
+def _outline(kind: ResourceType, labels: Mapping[str, str]) -> Object:
+    """Return what is known of a CRD without reading it: its schema may have megabytes."""
+    versions = [{"name": kind.version, "served": True}]
     return {
-        f"{spec.get('group') or CORE}/{spec['kind']}" for spec in specs if isinstance(spec, dict) and "kind" in spec
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.name, "labels": labels},
+        "spec": {"group": kind.group, "names": {"kind": kind.kind, "plural": kind.plural}, "versions": versions},
     }
 
 
-def _list_sections(key: Key, obj: Object) -> Iterable[Key]:
-    """Return the named sections; the rules decide which of these are on a path."""
-    spec = obj.get("spec")
-    for field in ("listeners", "rules", "ports"):
-        parts = spec.get(field) if isinstance(spec, dict) else None
-        for part in parts if isinstance(parts, list) else ():
-            if isinstance(part, dict) and part.get("name"):
-                yield Key(key.group, key.kind, key.namespace, key.name, part["name"])
+async def _policy_types(definitions: Sequence[Object]) -> frozenset[str]:
+    """Return the types of policies by these CRDs, PolicyKinds and presets; none before this machine has `opa`."""
+    try:
+        return frozenset(await evaluate("policy_types", {"changes": {"upsert": definitions}}))
+    except OpaError:
+        return frozenset()
+
+
+async def _list_sections(key: Key, obj: Object) -> list[Key]:
+    return _sections_in(key, await evaluate("names", {**_named(key), "changes": {"upsert": [obj]}}))
+
+
+def _named(key: Key) -> dict[str, Any]:
+    return {"types": [key.type_id], "name": key.name, "sections": True}
+
+
+def _sections_in(key: Key, names: Iterable[str]) -> list[Key]:
+    return [one for one in map(parse_key, names) if one.section and one.object == key]

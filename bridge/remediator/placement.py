@@ -17,7 +17,8 @@ from typing import Any
 
 import structlog
 
-from bridge.derived.loop import Derived, Loop, Outdated
+from bridge.derived.loop import Derived, Loop
+from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.observability import Record, record_nothing
 from bridge.model.placement import Mode, Placed, annotation_text, differing
@@ -234,9 +235,8 @@ class Placement(WriteLoop[str], Derived[str]):
             await self._loop.settled(self)
         await super().settled()
 
-    def hear(self, outdated: Outdated) -> None:
+    def notice(self, change: Notice) -> None:
         """Evaluate changed objects; a sweep covers those that a change of other data concerns."""
-        change = outdated.change
         keys = [str(key) for key in (*change.keys, *change.reported) if key.type_id in self._kinds]
         if keys:
             self._idle.clear()
@@ -417,9 +417,8 @@ class _Sweep(Derived[str]):
         self._rests_until, self._hurries = 0.0, True
         self._loop.renew(self)
 
-    def hear(self, outdated: Outdated) -> None:
+    def notice(self, change: Notice) -> None:
         """A decision may read any other object."""
-        change = outdated.change
         for changed in {key.type_id for key in (*change.keys, *change.reported)}:
             self._loop.add(self, self._types - {changed})  # its own annotations would begin a sweep otherwise
 

@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import structlog
 
-from bridge.derived.loop import Derived, Loop, Outdated
+from bridge.derived.loop import Derived, Loop
 from bridge.kube.errors import KubeError
 from bridge.kube.report_client import CONTENT, LABEL, OBJECT, Form, ReportClient
-from bridge.model.changes import Object
+from bridge.model.changes import Notice, Object
 from bridge.model.keys import CLUSTER, Key, parse_key, pointer
 from bridge.model.observability import Record
 from bridge.model.types import CRD
@@ -79,7 +79,7 @@ class ViolationReports(WriteLoop[str], Derived[str]):
             if self._client is not None:
                 tasks.create_task(self._follow_while_writing(self))
 
-    def hear(self, outdated: Outdated) -> None:  # noqa: ARG002 - any CRD may be of reports
+    def notice(self, change: Notice) -> None:  # noqa: ARG002 - any CRD may be of reports  # noqa: ARG002 - any CRD may be of reports
         """Look for CRDs of reports again after a change of CRDs."""
         self._loop.renew(self)
 

@@ -1,8 +1,9 @@
 """Publishes views: for each one signed bundle with the slice of OPA's data and the Rego that OPA has.
 
-- All of a bundle is of one state of OPA: one query reads it. If a change of several writes, or other modules, arrived
-  meanwhile, the answer is dropped, and the loop builds the view again.
+- All of a bundle is of one state of OPA: no change is written meanwhile. If a sync began, or other modules arrived, the
+  answer is dropped, and the loop builds the view again.
 - A view is built again if a change concerns it, at most every PERIOD seconds, and published if its content differs.
+  Rego computes the marks of views and of changes; those that have one in common concern each other.
   A large view, which takes OPA longer, is built less often.
 - A view that selects nothing is not published; edges with an earlier bundle keep it.
 """
@@ -10,8 +11,9 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import structlog
@@ -27,6 +29,7 @@ from bridge.http.bundles import BundleEndpoint
 from bridge.http.edges import MOST_EDGES, Edges, Published
 from bridge.http.gate import Limits
 from bridge.http.listeners import ServeError, serving
+from bridge.model.changes import Notice
 from bridge.model.views import View
 from bridge.opa.bundle import Bundle, build_view_bundle
 from bridge.opa.client import Opa
@@ -36,7 +39,7 @@ from bridge.policy_loader.loader import Loader
 from bridge.policy_loader.reporter import utc_now
 from bridge.replicator.answer_table import AnswerTable
 from bridge.replicator.replicator import Replicator
-from bridge.replicator.slices import Marks, Slice, marks_of_change, query_slice
+from bridge.replicator.slices import Marks, Slice, query_slice
 from bridge.settings.model import Settings
 from bridge.work import FAILED, Turns, delay_after
 
@@ -57,7 +60,7 @@ class Publishing(Derived[str]):
     """
 
     name = "views"
-    asks = False
+    patient = True  # a change of which OPA cannot say what it concerns makes every view stale, and no answer of others
 
     def __init__(
         self,
@@ -89,30 +92,35 @@ class Publishing(Derived[str]):
         self._failures: Counter[str] = Counter()  # in a row
         self._large: set[str] = set()  # views with a file that OPA may reject
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
-        self._seen: list[Marks] | None = None  # of changes since the current query began; None: none is running
+        self._outdated: set[str] = set()  # views that a change concerns since they were read
         self._number = 0  # of the last bundle
         self._took = 0.0  # seconds of the last query
-        self._torn = False  # whether the current query may have seen a part of a change
+
+    def notice(self, change: Notice) -> None:
+        """Let all answers have the change: what is read of them is of one state of OPA, which has it."""
+        if change.kinds:
+            self._loop.renew(self)
+        for answers in self._answers.values():
+            for key in (*change.keys, *change.reported):
+                paths = (*change.was.get(key, ()), *self._replicator.paths_of(key))
+                answers.add_change(str(key), paths, self._loop.revision)
+
+    def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - of every result
+        """Return the part of the query `outdated` with the marks of each changed object."""
+        return {"marks": {"now": {str(key): self._replicator.paths_of(key) for key in change.keys}}}
 
     def hear(self, outdated: Outdated) -> None:
-        """Note which views a change concerns."""
-        change = outdated.change
-        if change.kinds:
-            self._torn = True
-            self._loop.renew(self)
-        for key in (*change.keys, *change.reported):
-            paths = (*change.was.get(key, ()), *self._replicator.paths_of(key))
-            marks = marks_of_change(key, paths)
-            if self._seen is not None:
-                self._seen.append(marks)
-            concerned = [name for name in self._views if self._is_concerned(name, marks)]
-            self._loop.add(self, concerned)
-            for name in self._answers.keys() & {*concerned}:
-                self._answers[name].note(str(key), paths)
-
-    def distrust(self) -> None:
-        """Publish nothing of what is being read."""
-        self._torn = True
+        """Find the views that have a mark of a change; the answers of others are as before it."""
+        change, marks = outdated.change, outdated.parts.get("marks", {})
+        concerned = {
+            *(name for key in change.keys for name in self._views if self._is_concerned(name, marks.get(str(key)))),
+            # A changed status concerns the views that have the object.
+            *(name for key in change.reported for name in self._views if self._is_concerned(name, [str(key)])),
+        }
+        self._loop.add(self, concerned)
+        self._outdated |= concerned
+        for name in self._answers.keys() - self._outdated:
+            self._answers[name].drop_changes(self._loop.known_revision)
 
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """Yield all views, whose answers are all computed again."""
@@ -178,9 +186,9 @@ class Publishing(Derived[str]):
             self._loop.renew(self)
             await self._modules.wait_for_other(revision)
 
-    def _is_concerned(self, name: str, marks: Marks) -> bool:
+    def _is_concerned(self, name: str, marks: Sequence[str] | None) -> bool:
         known = self._marks.get(name)
-        return known is None or not known.isdisjoint(marks)
+        return known is None or marks is None or not known.isdisjoint(marks)
 
     async def _publish(self, view: View) -> None:
         if (read := await self._read(view)) is None:
@@ -234,23 +242,26 @@ class Publishing(Derived[str]):
         None if OPA was not in one state meanwhile: then all views are stale.
         """
         revision = await self._loader.wait_until_active()
-        rules = self._modules.bundle
-        self._torn, self._seen = not self._loop.is_synced, []
-        try:
-            began = asyncio.get_running_loop().time()
-            answers = self._answers.get(view.name)
-            found = await (answers.read(self._replicator.changing) if answers else query_slice(self._opa, view))
-            # Answers take many short queries, between which OPA writes.
-            self._took = 0.0 if answers else asyncio.get_running_loop().time() - began
-            async with self._replicator.changing:
-                pass  # changes of which the query may have seen a part are complete, and noted
-            if self._torn or rules is None or rules is not self._modules.bundle or rules.revision != revision:
+        rules, answers = self._modules.bundle, self._answers.get(view.name)
+        clock = asyncio.get_running_loop().time
+        if answers:
+            await answers.catch_up()
+        async with self._replicator.changing:
+            if self._loop.is_renewing(self):
                 return None
-            self._marks[view.name] = found.marks
-            if any(self._is_concerned(view.name, marks) for marks in self._seen):
-                self._loop.add(self, [view.name])  # the query may not have seen this change
-        finally:
-            self._seen = None
+            began = clock()
+            found = await (answers.read() if answers else query_slice(self._opa, view))
+            # Answers take many short queries, between which OPA writes.
+            self._took = 0.0 if answers else clock() - began
+        if (
+            self._loop.is_renewing(self)
+            or rules is None
+            or rules is not self._modules.bundle
+            or rules.revision != revision
+        ):
+            return None
+        self._marks[view.name] = found.marks
+        self._outdated.discard(view.name)
         return found, edge_bundle(rego_root()) if answers else rules
 
     def _rest(self, name: str, seconds: float) -> None:

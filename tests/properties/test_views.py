@@ -1,7 +1,7 @@
 """Random clusters: an OPA with the documents of a view answers as the hub does, and no change of a view is missed."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from bridge.opa.client import Opa
 from bridge.opa.shipped import edge_bundle
 from bridge.replicator.answer_table import ANSWERS, AnswerTable
 from bridge.replicator.documents import OBJECTS
-from bridge.replicator.slices import Marks, Slice, marks_of_change, query_slice
+from bridge.replicator.documents import Path as IndexPath
+from bridge.replicator.slices import Marks, Slice, query_slice
 from tests.builders import resource
 from tests.properties.drawing import Drawing, Object
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.small_world import SmallWorld
-from tests.properties.test_incremental_statuses import settled
+from tests.properties.test_incremental_statuses import Bridge, settled
 from tests.properties.test_requests_against_the_reference import answered, request_input
 from tests.reference.objects import Node
 from tests.warm_opa import WarmOpa
@@ -109,7 +110,7 @@ async def compare_answers(objects: list[Object], seed: int, opa_path: Path) -> N
     ):
         gateways = [key_of(obj) for obj in objects if obj["kind"] == "Gateway"]
         for view in _views_of(gateways):
-            found = await AnswerTable(view, hub.opa).read(hub.replicator.changing)
+            found = await AnswerTable(view, hub.opa).read()
             if not found.objects:
                 continue
             await edge.put(ANSWERS, found.documents[ANSWERS])
@@ -156,32 +157,52 @@ def _far(answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"nearest": answer["nearest"] | {"candidates": []}}
 
 
+@dataclass(frozen=True)
+class Change:
+    """A change in OPA, with all paths of each object in the index, before and after it."""
+
+    notice: Notice
+    paths: Mapping[str, tuple[IndexPath, ...]]
+
+    @classmethod
+    def of(cls, hub: Bridge, notice: Notice) -> "Change":
+        """A change that has just been written."""
+        keys = (*notice.keys, *notice.reported)
+        return cls(notice, {str(key): (*notice.was.get(key, ()), *hub.replicator.paths_of(key)) for key in keys})
+
+    async def marks(self, opa: Opa) -> dict[str, list[str]]:
+        """The marks of each object. Changed statuses have the objects' own."""
+        asked = {"keys": [*map(str, self.notice.keys)], "was": {}, "wanted": {"marks": {"now": self.paths}}}
+        found: dict[str, list[str]] = (await opa.query("outdated", asked))["marks"]
+        return found | {str(key): [str(key)] for key in self.notice.reported}
+
+
 async def walk_answers(seed: int, steps: int, opa_path: Path) -> None:
     """Change random objects; what is kept of the answers and brought up to date is what is computed from scratch."""
     world = SmallWorld(seed)
     async with settled(opa_path, world.objects.values()) as hub:
         kept = {view.name: AnswerTable(view, hub.opa) for view in _views_of(_gateways(world))}
         marks: dict[str, Marks | None] = {}
-
-        def note(notice: Notice) -> None:
-            for name, table in kept.items():
-                if notice.kinds:
-                    table.forget()
-                for key in notice.keys:
-                    paths = (*notice.was.get(key, ()), *hub.replicator.paths_of(key))
-                    known = marks.get(name)
-                    if known is None or not known.isdisjoint(marks_of_change(key, paths)):
-                        table.note(str(key), paths)
-
-        hub.replicator.listen(note)
+        changes: list[Change] = []
+        hub.replicator.listen(lambda notice: changes.append(Change.of(hub, notice)))
         for _ in range(steps):
             step = hub.step(world)
             await hub.settled()
+            for change in changes:
+                found_marks = await change.marks(hub.opa)
+                for name, table in kept.items():
+                    if change.notice.kinds:
+                        table.forget()
+                    for key, paths in change.paths.items():
+                        known = marks.get(name)
+                        if known is None or not known.isdisjoint(found_marks[key]):
+                            table.add_change(key, paths)
+            changes.clear()
             for view in _views_of(_gateways(world)):
                 table = kept.setdefault(view.name, AnswerTable(view, hub.opa))
-                found = await table.read(hub.replicator.changing)
+                found = await table.read()
                 marks[view.name] = found.marks
-                fresh = await AnswerTable(view, hub.opa).read(hub.replicator.changing)
+                fresh = await AnswerTable(view, hub.opa).read()
                 assert not _differing(found.documents, fresh.documents), (seed, view.name, step)
 
 
@@ -282,25 +303,22 @@ async def walk(seed: int, steps: int, opa_path: Path) -> None:
     """Change random objects; a view that differs afterwards has a mark in common with the changes."""
     world = SmallWorld(seed)
     async with settled(opa_path, world.objects.values()) as hub:
-        notices: list[tuple[Notice, list[Marks]]] = []
-
-        def note(notice: Notice) -> None:
-            keys = (*notice.keys, *notice.reported)
-            paths = {key: (*notice.was.get(key, ()), *hub.replicator.paths_of(key)) for key in keys}
-            notices.append((notice, [marks_of_change(key, paths[key]) for key in keys]))
-
-        hub.replicator.listen(note)
+        changes: list[Change] = []
+        hub.replicator.listen(lambda notice: changes.append(Change.of(hub, notice)))
         before: dict[str, Slice] = {}
         skipped = 0
         for _ in range(steps):
             step = hub.step(world)
             await hub.settled()
-            noted, notices[:] = list(notices), []
+            noted = [(change.notice, await change.marks(hub.opa)) for change in changes]
+            changes.clear()
             after = {view.name: await query_slice(hub.opa, view) for view in _views_of(_gateways(world))}
             for name in after.keys() & before.keys():
                 marks = before[name].marks
                 assert marks is not None
-                concerned = any(one.kinds or any(not marks.isdisjoint(some) for some in more) for one, more in noted)
+                concerned = any(
+                    one.kinds or any(not marks.isdisjoint(some) for some in more.values()) for one, more in noted
+                )
                 skipped += not concerned
                 if not concerned:
                     assert after[name].documents == before[name].documents, (seed, name, step)

@@ -43,7 +43,7 @@ active_kinds[type] := object.union_n([description, {"versions": versions | versi
 	"traits": traits_of(description),
 	"preset": ({name | some name in names_of_layers} - {"CustomResourceDefinition"}) == {"Preset"},
 }]) if {
-	some type in _described_types
+	some type in described_types
 	layers := [candidate | some candidate in _candidate_layers(type); not problem(merge_layers(candidate))][0]
 	names_of_layers := [layer.name | some layer in layers]
 	description := _with_doubt(names_of_layers, normal_form(type, merge_layers(layers)))
@@ -100,7 +100,7 @@ merge_layers(layers) := {field: values[count(values) - 1] |
 
 # Types that a preset, a CRD's label or a PolicyKind makes policy kinds. A CRD without the label makes none; but if
 # another layer does, the CRD's schema counts.
-_described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
+described_types := (object.keys(presets) | object.keys(declared_specs)) | {type | some type, _ in crds; labelled_class(type)}
 
 # The possible sets of layers for a type, the complete set first. A CRD without the label makes no kind by itself,
 # because it has no effectiveTarget.

@@ -7,6 +7,7 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.queries
 import data.bridge.topology
+import data.bridge.views
 
 # METADATA
 # description: |
@@ -15,6 +16,8 @@ import data.bridge.topology
 #   the `outcomes` at its scopes and at `targets`, and the `reports` that follow from them. `picture` are the objects whose `picture` the
 #   change may affect, where `drawn` are those of `keys` that were drawn before. `guarded` are the objects that guardrails
 #   must judge again, `answers` those whose `answers` may change: `objects`, and those `above` where only the targets may.
+#   `marks` are, by changed key, those by which `view_keys` tells whether a change concerns a view, where `now` are the
+#   present index paths by key.
 # entrypoint: true
 outdated := problem if {
 	problem := queries.emptied
@@ -27,6 +30,11 @@ _outdated("objects", _) := queries.dependents.objects
 _outdated("policies", _) := queries.dependents.policies
 _outdated("remediation", _) := queries.remediation
 _outdated("guarded", _) := sort(admission.concerned_objects)
+
+_outdated("marks", wanted) := {key: sort(views.marks_of_change(key, paths)) |
+	some key in input.keys
+	paths := array.concat(object.get(input, ["was", key], []), object.get(wanted, ["now", key], []))
+}
 
 _outdated("picture", wanted) := sort(topology.changed_entries(changed, object.get(input, "was", {}), appeared)) if {
 	changed := {key | some key in input.keys}

@@ -64,6 +64,14 @@ types := problem if {
 	some type in ((lookup.types | object.keys(_crd_names)) | kinds.in_use)
 }
 
+# METADATA
+# description: |
+#   The types of policies, by presets, PolicyKinds and the label of their CRDs, whether or not the bridge can evaluate them.
+# entrypoint: true
+policy_types := problem if {
+	problem := queries.input_problem
+} else := sort(kinds.described_types)
+
 # Several CRDs may claim one type.
 _crd_names[type] contains name if {
 	some crd in lookup.objects_in("apiextensions.k8s.io/CustomResourceDefinition", "-")

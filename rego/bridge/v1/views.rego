@@ -33,12 +33,19 @@ view := object.union(view_keys, {"complete": complete, "objects": {key: lookup.g
 
 # METADATA
 # description: |
-#   The roots of a view that exist, all its keys, with those of missing objects, and those `below` the roots.
+#   The roots of a view that exist, all its keys, with those of missing objects, those `below` the roots, and its `marks`: a
+#   change that has one of them concerns the view (query `outdated`).
 # entrypoint: true
 view_keys := problem if {
 	problem := queries.problem([["roots", "keys"], ["types", "types"]])
-} else := {"roots": roots, "below": sort({keys.object_of(key) | some root in roots; some key in hierarchy.objects_below(root)}), "keys": sort(inside | {key | some type in {keys.type_of(key) | some key in inside}; key := kinds.crds[type].key})} if {
+} else := {
+	"roots": roots,
+	"below": sort({keys.object_of(key) | some root in roots; some key in hierarchy.objects_below(root)}),
+	"keys": sort(within),
+	"marks": sort(views.marks(roots, within)),
+} if {
 	selected := [ref.object | some ref in declaring.selected_refs("-", "core/Namespace", input.namespaceSelector)]
 	roots := {key | some key in array.concat(input.roots, selected); lookup.has_object(key)}
 	inside := views.keys_below(roots) | {key | some type in input.types; some key in lookup.keys_of(type)}
+	within := inside | {key | some type in {keys.type_of(key) | some key in inside}; key := kinds.crds[type].key}
 }

@@ -14,9 +14,10 @@ READ = ("--manifests", str(SHOP))
 
 
 @pytest.fixture(autouse=True)
-def _patient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _patient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opa_path: Path) -> None:
     monkeypatch.setattr(completion, "PATIENCE", 60.0)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BRIDGE_OPA", str(opa_path))
     for name in ("BRIDGE_OPA_URL", "KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
         monkeypatch.delenv(name, raising=False)
 
@@ -52,9 +53,22 @@ def test_names_in_manifests_are_completed(words: tuple[str, ...], offered: list[
 def test_an_object_that_is_written_out_is_offered_with_its_sections() -> None:
     assert completed("explain", *READ, "HTTPRoute/shop/cart") == [
         "HTTPRoute/shop/cart",
-        "HTTPRoute/shop/cart#view",
+        "HTTPRoute/shop/cart#[2]",
         "HTTPRoute/shop/cart#checkout",
+        "HTTPRoute/shop/cart#view",
     ]
+
+
+def test_policies_of_a_preset_are_offered_without_a_crd(tmp_path: Path) -> None:
+    (tmp_path / "objects.yaml").write_text(
+        "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {name: open, namespace: shop}\n"
+    )
+    assert completed("impact", "--manifests", str(tmp_path), "Auth") == ["AuthorizationPolicy/shop/open"]
+
+
+def test_objects_are_offered_before_the_machine_has_opa(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BRIDGE_OPA", str(tmp_path / "gone"))
+    assert completed("explain", *READ, "svc/shop/as") == ["svc/shop/assets"]
 
 
 def test_paths_are_left_to_the_shell() -> None:

@@ -119,11 +119,11 @@ class HeardSums(Sums):
         self._loop = loop
         self._rests_until: dict[str, float] = {}
 
-    def hear(self, outdated: Outdated) -> None:
+    def notice(self, change: Notice) -> None:
         """The keys of the namespaces, or any."""
-        if outdated.change.kinds:
+        if change.kinds:
             self._loop.renew(self)
-        namespaces = {key.namespace for key in outdated.change.keys}
+        namespaces = {key.namespace for key in change.keys}
         self._loop.add(self, [key for key in NAMES if parse_key(key).namespace in namespaces])
 
     def owner_of(self, key: str) -> Hashable:

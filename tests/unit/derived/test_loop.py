@@ -788,10 +788,10 @@ class Hearing(Lengths):
         self.loop = loop
         self.rested: dict[str, float] = {}
 
-    def hear(self, outdated: Outdated) -> None:
+    def notice(self, change: Notice) -> None:
         """The changed objects are stale."""
         for loop in self.loop:
-            loop.add(self, [f"{key.namespace}/{key.name}" for key in outdated.change.keys])
+            loop.add(self, [f"{key.namespace}/{key.name}" for key in change.keys])
 
     def owner_of(self, key: str) -> str:
         """Each its own: one that rests delays no other."""
