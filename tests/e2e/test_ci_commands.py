@@ -69,6 +69,36 @@ def test_the_action_reports_new_problems_of_a_pull_request(
     assert _git(clone, "status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"BASE": "mian"}, "The input base is 'mian', which the remote origin does not have."),
+        ({"COMMAND": "exit 3"}, "The input command failed with exit code 3 at the commit of this run."),
+        ({"COMMAND": "test -e deploy/shop/95-sale.yaml"}, "The input command failed with exit code 1 at the base."),
+    ],
+)
+def test_the_action_names_the_input_that_fails(
+    clone: Path, environment: dict[str, str], tmp_path: Path, inputs: dict[str, str], said: str
+) -> None:
+    base = _git(clone.parent / "origin", "rev-parse", "HEAD~1")
+    more = {"BASE": base, "MANIFESTS": "deploy", "COMMAND": "", "RUNNER_TEMP": str(tmp_path), **inputs}
+    done = _run_step("analyze", clone, {**environment, **more})
+    assert (done.returncode, done.stdout) == (2, f"::error title=Policy Bridge::{said}\n")
+
+
+@pytest.mark.long
+def test_the_action_compares_with_a_branch_that_the_clone_lacks(
+    clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    _git(clone.parent / "origin", "branch", "stable", "HEAD~1")
+    (tmp_path / "policy-bridge" / "bin").mkdir(parents=True)
+    (tmp_path / "policy-bridge" / "bin" / "pbctl").symlink_to(bridge_path)
+    more = {"BASE": "stable", "MANIFESTS": "deploy", "RUNNER_TEMP": str(tmp_path)}
+    files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    said = _bash(_action_step("analyze")["run"], clone, {**environment, **more, **files})
+    assert "title=ColorPolicy/shop/sale%3A TargetNotFound" in said
+
+
 @pytest.mark.long
 def test_the_action_compares_the_output_of_a_command_at_both_commits(
     clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
@@ -306,6 +336,7 @@ def test_action_writes_no_comment_for_a_fork(tmp_path: Path, environment: dict[s
     done = _run_step("Comment", tmp_path, {**environment, **more})
     assert done.returncode == code
     assert ("::notice title=Policy Bridge::No comment" in done.stdout) == (code == 0)
+    assert ("::error title=Policy Bridge::GitHub refuses the comment" in done.stdout) == (code == 1)
     assert calls.exists() == (code == 1)
 
 
