@@ -63,16 +63,12 @@ def needed_access(settings: Settings, facts: Facts) -> list[Access]:
 def explained_kinds(kinds: Mapping[str, Mapping[str, Any]], *, served: bool) -> list[str]:
     """Return the replicated kinds of the result of `kinds_in_force`; `served` means that they come from a cluster.
 
-    A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it. The kinds of the objects that
-    bind policies to their targets, and of these targets, are replicated with a policy kind.
+    A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it. Other objects that a kind reads
+    are replicated with it.
     """
     found = {name: about for name, about in kinds.items() if not served or about["layers"] != ["Preset"]}
-    bound = [about for about in found.values() if "boundBy" in about]
-    binding = [
-        entry[end] for about in bound for entry in about["boundBy"] for end in ("type", "of", "to") if entry[end]
-    ]
-    targets = [f"{target['group']}/{target['kind']}" for about in bound for target in about.get("targets", ())]
-    return list(dict.fromkeys([*found, *(name for name in (*binding, *targets) if name not in ALWAYS)]))
+    read = [name for about in found.values() for name in about["traits"]["reads"]]
+    return list(dict.fromkeys([*found, *(name for name in read if name not in ALWAYS)]))
 
 
 def _of_objects(settings: Settings, facts: Facts) -> Iterator[Access]:

@@ -69,7 +69,8 @@ _of_level("Gateway", gateway) := _listeners(gateway) | {[["entries", gateway, mo
 	names := {table.hostname(node) | some node in table.listeners_of(gateway)} | {"*"}
 	some mode, message in _modes
 	some name in names
-	entries := table.orders(gateway) with input as object.union_n([object.filter(input, ["changes"]), message, {"gateway": gateway, "host": replace(name, "*", "_")}])
+	orders := table.orders(gateway) with input as object.union_n([object.filter(input, ["changes"]), message, {"gateway": gateway, "host": replace(name, "*", "_")}])
+	entries := [order | some order in orders; keys.object_of(order[2]) in _inside]
 }
 
 _of_level("ListenerSet", listener_set) := _listeners(listener_set)

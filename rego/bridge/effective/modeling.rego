@@ -113,8 +113,8 @@ _used_on(policy_kind, types, are_several, path) := {message |
 	some feature in _features_of_paths(policy_kind)
 	_is_about(feature, types)
 	_meets_others(feature, are_several)
-	some user in _users(feature, path)
-	message := _use_of(feature, user)
+	some node in path
+	message := _use_of(feature, keys.object_of(node))
 }
 
 _features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_kind).notModeled; feature.onPath]
@@ -168,16 +168,6 @@ _meet(policy_kind, path, outcomes) if {
 # A feature may be one only where several policies meet.
 _meets_others(feature, _) if not feature.several
 _meets_others(_, true)
-
-_users(feature, path) := {keys.object_of(node) | some node in path} if {
-	not feature.via
-} else := {key |
-	# The parameters of the class and the Gateway, at the top of the path.
-	some node in array.slice(path, 0, 2)
-	some pointer in feature.via
-	ref := object.get(lookup.get(node), leaves.segments(pointer), null)
-	key := keys.format(ref.group, ref.kind, object.get(ref, "namespace", keys.parse(node).namespace), ref.name)
-}
 
 # The parts of a path around each `*`, which is any key or item.
 _uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), null), feature)

@@ -157,23 +157,6 @@ test_values_that_become_unknown_may_be_weakened if {
 	{[one.severity, one.message] | some one in found} == {["unknown", "example.com/ColorPolicy is unknown: who knows"]}
 }
 
-# Envoy Gateway's mergeGateways, in the object that a GatewayClass names.
-test_a_feature_can_be_of_the_parameters_of_a_class if {
-	proxy := {"apiVersion": "example.com/v1", "kind": "Proxy", "metadata": {"name": "shared", "namespace": "infra"}, "spec": {"merged": true}}
-	named := [object.union(obj, {"spec": {"parametersRef": {"group": "example.com", "kind": "Proxy", "name": "shared", "namespace": "infra"}}}) |
-		some obj in testing.world
-		obj.kind == "GatewayClass"
-	]
-	feature := {"path": "/spec/merged", "value": true, "onPath": true, "via": ["/spec/parametersRef"], "message": "it merges Gateways"}
-	outcomes := [{"policy": "example.com/ColorPolicy/infra/dark", "outcome": "Programmed"}]
-	world := {"changes": {"upsert": array.concat(
-		[obj | some obj in _world([feature]).changes.upsert; obj.kind != "GatewayClass"],
-		array.concat(named, [proxy]),
-	)}}
-	effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) == ["Proxy/infra/shared: it merges Gateways"] with input as world
-	not effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, outcomes) with input as _world([feature])
-}
-
 _unread_infra := {"gateway.networking.k8s.io/Gateway": ["shop"], "example.com/ColorPolicy": ["shop"]}
 
 test_an_unread_parent_makes_a_path_uncertain if {

@@ -105,11 +105,12 @@ _refusal_of(gateway, namespace) := "ParentNotFound" if {
 # ListenerSetConditionReason), the rival the Gateway.
 unaccepted_listeners(object_key) := {} if {
 	object.get(index.facts(object_key), "distinct", true)
+	may_merge == false
 } else := {} if {
 	not listeners(object_key)
 } else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {
 	[gateway, "NotAllowed"] = gateway_link(object_key)
-} else := object.union(_own_conflicts(object_key), _lost(object_key))
+} else := object.union_n([lost_to_merged(object_key), _own_conflicts(object_key), _lost(object_key)])
 
 # A node is a listener that is not accepted, or a ListenerSet that its Gateway does not allow.
 is_unaccepted(node) if {
@@ -206,17 +207,24 @@ _first_in(gateway, port, slots) := gateway if {
 
 # The HTTP listeners that share a port with a listener (`section`), or with those of a whole ListenerSet. Of a
 # connection without TLS a gateway knows only the port before the first request, so such listeners share what acts on
-# connections. Empty for a whole Gateway, whose ListenerSets are part of it. Listeners that are not accepted share
-# nothing.
-listeners_sharing_ports(object_key, section) := set() if {
-	levels.of(object_key) == "Gateway"
-	section == ""
-} else := {other |
+# connections. ListenerSets are part of a whole Gateway; other Gateways may have the same proxies. Listeners that are not
+# accepted share nothing.
+listeners_sharing_ports(object_key, section) := {other |
 	named := {listener | some listener in _http_listeners(object_key); section in {"", split(listener[1], "#")[1]}}
 	some [port, _] in named
-	some holder in holders_of_port(object_key, port)
+	some holder in (_holders_beside(object_key, section, port) | _holders_of_others(object_key, port))
 	some listener in (_http_listeners(holder) - named)
 	[port, other] = listener
+}
+
+_holders_beside(object_key, section, port) := set() if {
+	levels.of(object_key) == "Gateway"
+	section == ""
+} else := holders_of_port(object_key, port)
+
+_holders_of_others(object_key, port) := {holder |
+	some gateway in merged_with(gateway_of_listeners(object_key))
+	some holder in holders_at(gateway, port)
 }
 
 # The accepted listeners of an object without TLS, `[port, node]`.

@@ -236,8 +236,15 @@ _not_allowed_text(gateway, listener_set) := sprintf("%s does not accept Listener
 unaccepted_message(listener_node) := sprintf("%s is not accepted: %s", [keys.describe(listener_node), said]) if {
 	[object_key, name] := split(listener_node, "#")
 	conflict := unaccepted_listeners(object_key)[name]
-	said := _unaccepted_text(conflict.reason, conflict.rival, object_key, listener(listener_node))
+	said := concat("", [
+		_unaccepted_text(conflict.reason, conflict.rival, object_key, listener(listener_node)),
+		_merged_text(object_key, conflict.rival),
+	])
 }
+
+_merged_text(object_key, rival) := ", and mergeGateways lets both Gateways share their proxies" if {
+	is_merged_rival(object_key, rival)
+} else := ""
 
 _unaccepted_text("NotAllowed", gateway, listener_set, _) := _not_allowed_text(gateway, listener_set)
 

@@ -177,11 +177,7 @@ sets_of(described) := {
 	"served": {type: true |
 		some policy_kind, kind in described
 		kind.layers != ["Preset"]
-		some type in array.flatten([
-			policy_kind,
-			[type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""],
-			[type_of_target(target) | kind.boundBy; some target in kind.targets],
-		])
+		some type in array.concat([policy_kind], kind.traits.reads)
 	},
 }
 

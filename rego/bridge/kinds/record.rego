@@ -1,5 +1,6 @@
 package bridge.kinds
 
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lib.levels
@@ -101,7 +102,9 @@ traits(policy_kind) := get(policy_kind).traits
 # the types whose objects, or all of whose sections, are its effective targets; `doubtful`: answers may be incomplete;
 # `marked`: for this reason, or because a route's rule may have the fields of its policies, its policies have remarks, or a
 # route may choose their strategy, what is in effect may differ from the merge; `joining`: how stacks are joined, by the
-# `routes` that choose a strategy, by `parts` of a policy, which may have a wrapper of each direction, or as `joins`.
+# `routes` that choose a strategy, by `parts` of a policy, which may have a wrapper of each direction, or as `joins`; `reads`:
+# the types of other objects that the bridge reads for the kind: what binds its policies, and the parameters with which its
+# controllers let Gateways share proxies.
 traits_of(kind) := {
 	"joins": _joins(kind),
 	"joining": _joining(kind),
@@ -115,6 +118,10 @@ traits_of(kind) := {
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
 	"bound": "boundBy" in object.keys(kind),
+	"reads": sort({type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""} | ({type_of_target(target) |
+		kind.boundBy
+		some target in kind.targets
+	} | {implementations.merging[controller].type | some controller in kind.controllers})),
 	"named": object.filter(kind, ["selectors", "boundBy", "optionalRefs"]) in [{}, {"optionalRefs": false}],
 	"withheld": count(object.filter(kind, ["staged", "copies"])) > 0,
 	"doubtful": doubtful,

@@ -29,6 +29,15 @@ by_controller := {
 	"openshift.io/gateway-controller/v1": _istio,
 }
 
+# The objects that a GatewayClass takes its parameters from and that may say, in a field, that the Gateways of the class share
+# their proxies, by its controllerName.
+merging := {"gateway.envoyproxy.io/gatewayclass-controller": {"type": "gateway.envoyproxy.io/EnvoyProxy", "field": ["spec", "mergeGateways"]}}
+
+merging_types := {"gateway.envoyproxy.io/EnvoyProxy"}
+
+# The beginnings of the keys of such objects.
+merging_prefixes := ["gateway.envoyproxy.io/EnvoyProxy/"]
+
 _istio := {"name": "Istio", "virtualHosts": true, "precedence": "Istio"}
 
 # Controllers of load balancers that have certificates of their own: an HTTPS listener needs no `tls`.

@@ -57,7 +57,7 @@ named(grp, kind, namespace, name) := key if {
 section(object_key, name) := concat("#", [object_key, name])
 
 # The type of a key, `<group>/<Kind>`, for callers that need no other part.
-type_of(key) := concat("/", array.slice(split(key, "/"), 0, 2))
+type_of(key) := regex.find_n(`^[^/]*(/[^/]*)?`, key, 1)[0]
 
 # The key of the object of a node, its section or its role.
 object_of(node) := split(split(node, "#")[0], "@")[0]

@@ -4,6 +4,7 @@ import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -138,6 +139,8 @@ dependent_objects := union({
 	# Objects that share a port with a changed object, now or before.
 	{rival | some key in input.keys; some rival in hierarchy.rivals(key)},
 	{rival | some key in input.keys; some path in input.was[key]; some rival in hierarchy.rivals_at(key, path)},
+	# Listeners of Gateways with the same proxies may conflict.
+	_with_shared_proxies,
 	# A listener may conflict with those of other ListenerSets of its Gateway.
 	{listener_set |
 		some key in input.keys
@@ -146,6 +149,15 @@ dependent_objects := union({
 		levels.of(listener_set) == "ListenerSet"
 	},
 })
+
+_with_shared_proxies := set() if {
+	hierarchy.may_merge == false
+	strings.any_prefix_match(input.keys, implementations.merging_prefixes) == false
+} else := {gateway | some key in input.keys; some gateway in hierarchy.shared_through(key)} | {gateway |
+	some ["children", class] in _old_paths
+	class in hierarchy.merging_classes
+	some gateway in index.declared_children(class)
+}
 
 # The objects with references into the namespace of a grant.
 _referrers(key) := index.referrers(keys.namespace(key)) if {

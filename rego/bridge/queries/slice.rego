@@ -1,8 +1,10 @@
 package bridge.queries
 
 import data.bridge.constraints
+import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -62,6 +64,14 @@ _reads_everything if {
 _reads_everything if {
 	some node in _followed_above
 	node in index.default_gateways
+}
+
+# The listeners of a Gateway decide about those of others.
+_reads_everything if hierarchy.may_merge
+
+_reads_everything if {
+	some obj in object.get(input, "objects", [])
+	keys.type(obj.apiVersion, obj.kind) in implementations.merging_types
 }
 
 # Routes are below one that delegates to all routes of a namespace, or to those with a label, without either naming them.

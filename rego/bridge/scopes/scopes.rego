@@ -211,6 +211,12 @@ _is_of_acting_type(policy_kind, node) if {
 _type_of_section(node) := known.type if {
 	[object_key, name] := split(node, "#")
 	known := index.facts(object_key)
+	_is_accepted(known, object_key, name)
+}
+
+_is_accepted(known, object_key, name) if {
+	known.hostnames # a route, all of whose rules are accepted
+} else if {
 	not hierarchy.unaccepted_listeners(object_key)[name]
 }
 

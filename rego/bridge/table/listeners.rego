@@ -84,8 +84,15 @@ filters_of_listener(node) := [filter |
 	some filter in found.filters.requests
 ]
 
-# The listeners of a Gateway, including those of its ListenerSets, as nodes.
-listeners_of(gateway) := hierarchy.sections(gateway) | {node |
+# The listeners that are served at a Gateway, as nodes: its own, those of its ListenerSets, and those of other Gateways with
+# the same proxies.
+listeners_of(gateway) := _listeners_at(gateway) | {node |
+	some other in hierarchy.merged_with(gateway)
+	lookup.is_in_view(other)
+	some node in _listeners_at(other)
+}
+
+_listeners_at(gateway) := hierarchy.sections(gateway) | {node |
 	some listener_set in index.listener_sets_of(gateway)
 	hierarchy.taking_gateway(listener_set) == gateway
 	some node in hierarchy.sections(listener_set)

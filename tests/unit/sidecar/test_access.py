@@ -84,9 +84,15 @@ def test_the_bridge_touches_no_secret() -> None:
 
 
 def test_a_presets_kind_is_left_out_where_the_cluster_does_not_serve_it() -> None:
-    kinds = {"a/Preset": {"layers": ["Preset"]}, "a/Served": {"layers": ["Preset", "CustomResourceDefinition"]}}
-    assert explained_kinds(kinds, served=True) == ["a/Served"]
-    assert explained_kinds(kinds, served=False) == ["a/Preset", "a/Served"]
+    kinds = {
+        "a/Preset": {"layers": ["Preset"], "traits": {"reads": ["a/Binding"]}},
+        "a/Served": {
+            "layers": ["Preset", "CustomResourceDefinition"],
+            "traits": {"reads": ["a/Proxy", "core/Service"]},
+        },
+    }
+    assert explained_kinds(kinds, served=True) == ["a/Served", "a/Proxy"]
+    assert explained_kinds(kinds, served=False) == ["a/Preset", "a/Served", "a/Binding", "a/Proxy"]
 
 
 def test_placed_types_are_replicated() -> None:
