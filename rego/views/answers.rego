@@ -122,4 +122,4 @@ _rules(route) := {entry |
 
 _served(node, rule, results) := object.union(results, {"policies": [{"target": rule, "policyKind": kind, "paths": _failed(rule)} | some kind in sort(kinds.in_use)]}) if {
 	input.failure
-} else := object.union(results, {"policies": table.policies(node, rule, results)})
+} else := object.union(results, {"policies": table.policies([node], rule, results)})

@@ -63,7 +63,7 @@ delegation_refusal(rule, route_key) := "NotItsParent" if {
 } else := "NoMatchWithin" if {
 	_is_delegation(rule, route_key)
 	every own in _rules_of(route_key) {
-		not _takes_over(rule_of(rule), own, _inherits_matches(route_key))
+		not _takes_over(rule_of(rule), own, inherits_matches(route_key))
 	}
 }
 
@@ -77,23 +77,23 @@ misses_matches(path) if {
 	some place, route_key in path
 	_is_delegation(path[place - 1], route_key)
 	levels.of(path[place + 1]) == "Rule"
-	not _takes_over(rule_of(path[place - 1]), rule_of(path[place + 1]), _inherits_matches(route_key))
+	not _takes_over(rule_of(path[place - 1]), rule_of(path[place + 1]), inherits_matches(route_key))
 }
 
 _rules_of(route_key) := object.get(lookup.get(route_key).spec, "rules", [])
 
 # A route with this annotation adds its matches to those of the rule that delegates to it.
-_inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key).metadata, "annotations", {}), "delegation.kgateway.dev/inherit-parent-matcher", "")) in {"true", "yes", "enabled"}
+inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key).metadata, "annotations", {}), "delegation.kgateway.dev/inherit-parent-matcher", "")) in {"true", "yes", "enabled"}
 
 _takes_over(_, _, true)
 
 _takes_over(above, below, false) if {
 	some outer in written_matches(above)
 	some inner in written_matches(below)
-	_is_match_within(outer, inner)
+	is_match_within(outer, inner)
 }
 
-_is_match_within(outer, inner) if {
+is_match_within(outer, inner) if {
 	object.get(outer, ["path", "type"], "PathPrefix") == "PathPrefix"
 	startswith(object.get(inner, ["path", "value"], "/"), object.get(outer, ["path", "value"], "/"))
 	object.get(outer, "method", object.get(inner, "method", "")) == object.get(inner, "method", "")

@@ -79,6 +79,8 @@ _misses(entry) := {[[number, rank], candidate] |
 		parts := match.misses | {[one.part, message] |
 			some one in match.patterns
 			message := _pattern_miss(one, route_key in _not_compared(entry, type))
+		} | {["routes", "it delegates requests to other routes, and none of their rules matches"] |
+			table.delegates(route_key, index)
 		}
 	})
 	candidate := {"node": keys.section(route_key, hierarchy.section_names(route_key)[index]), "reason": "NoMatch", "message": concat("; ", [message | some [_, message] in sort(parts)])}

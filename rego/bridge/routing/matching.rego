@@ -159,7 +159,7 @@ _has_patterns(match) if match.heavy
 
 _delegation(match) := {delegated_message | match.delegated}
 
-delegated_message := "it delegates the request to other routes, against which the bridge does not match requests"
+delegated_message := "it delegates the request to other routes, against which the request is not matched here"
 
 overweight_message := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
 
@@ -244,6 +244,15 @@ undecided(node) := [] if {
 	}
 	first_of_each := {min({one | some one in open; one[1].node == rule}) | some rule in {one[1].node | some one in open}}
 }
+
+# METADATA
+# description: The routes with a weight among several that match the request at an entry point.
+weighted_routes(node) := sort(weighted) if {
+	accepting := _accepting(node, implementation(node))
+	weighted := {match.route | some [_, match] in accepting; match.weighted; _has_attached_rules(node, match.route)}
+	weighted != set()
+	count({match.route | some [_, match] in accepting; _has_attached_rules(node, match.route)}) > 1
+} else := []
 
 # Matches with equal ranks are of one rule, which serves the request then.
 _is_outranked(served, rank) if served[0] <= rank

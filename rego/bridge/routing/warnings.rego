@@ -13,7 +13,17 @@ warnings(node) := array.flatten([
 	warnings_without_a_rule(node),
 	table.listeners[node].warnings,
 	[_pattern_warning | has_pattern_first(node)],
+	[warning | warning := _weight_warning(node)],
 ])
+
+# Of several routes that match, one has a weight, which decides first if the controller is set so.
+_weight_warning(node) := {"reason": "RouteWeight", "message": sprintf(
+	"%s has the annotation kgateway.dev/route-weight: it precedes other routes that match if weighted routes are on in kgateway's settings",
+	[keys.describe(weighted[0])],
+)} if {
+	weighted := weighted_routes(node)
+	count(weighted) > 0
+}
 
 # METADATA
 # description: The warnings where no rule serves the request.

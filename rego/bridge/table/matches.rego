@@ -10,31 +10,32 @@ import data.bridge.request as requests
 # description: |
 #   The matches of a route as they are written, `[path, rule's place, match's place, match]`. `path` is where the table has
 #   the match: `=` and an exact path, a prefix with a slash at the end, a gRPC service, or `*`.
-written(route) := [[_path(keys.type_of(route), match), index, place, match] |
+written(route) := [[path_of_match(keys.type_of(route), match), index, place, match] |
 	some index, rule in lookup.get(route).spec.rules
 	some place, match in hierarchy.written_matches(rule)
 	is_object(match)
 ]
 
-_path("gateway.networking.k8s.io/HTTPRoute", match) := concat("", ["=", match.path.value]) if {
+path_of_match("gateway.networking.k8s.io/HTTPRoute", match) := concat("", ["=", match.path.value]) if {
 	match.path.type == "Exact"
 } else := "*" if {
 	match.path.type == "RegularExpression"
 } else := concat("", [trim_right(object.get(match, ["path", "value"], "/"), "/"), "/"])
 
-_path("gateway.networking.k8s.io/GRPCRoute", match) := match.method.service if {
+path_of_match("gateway.networking.k8s.io/GRPCRoute", match) := match.method.service if {
 	object.get(match.method, "type", "Exact") == "Exact"
 	match.method.service != ""
 } else := "*"
 
-_path(type, _) := "*" if not type in {requests.http_type, requests.grpc_type}
+path_of_match(type, _) := "*" if not type in {requests.http_type, requests.grpc_type}
 
 # METADATA
 # description: |
 #   A match of a route as the table has it for an implementation, by id: the `route`, the `place` of its rule, and `ranks` by
 #   precedence of matches, the lower the better, without the hostname's. `conditions` are those besides the path, as
 #   `[place in the request, type, value]`; `patterns` `[place, expression, weight]`; `counted` are places whose lengths
-#   are in the rank, where patterns match. `heavy` says why a pattern is not compiled; `delegated` rules hand requests on.
+#   are in the rank, where patterns match. `heavy` says why a pattern is not compiled; `delegated` rules hand requests on,
+#   and it is unknown to which; `weighted` routes may precede others by a setting of their controller.
 records(own, route, index, place, match) := {sprintf("%s#%d/%d%s", [route, index, place, mark]): record |
 	type := keys.type_of(route)
 	some mark, precedences in _precedences_alike(type, own.precedence)
@@ -56,9 +57,13 @@ records(own, route, index, place, match) := {sprintf("%s#%d/%d%s", [route, index
 			some one in patterns
 			one.part == "path"
 		},
-		{"delegated": true | _delegates(route, index)},
+		{"delegated": true | delegates(route, index)},
+		{"weighted": true | is_weighted(route)},
 	])
 }
+
+# kgateway compares this annotation before everything else, if its setting for weighted routes is on.
+is_weighted(route) if lookup.get(route).metadata.annotations["kgateway.dev/route-weight"]
 
 # The precedences of matches of an implementation and of Gateway API, with which a warning compares it, in groups for which
 # a match has the same conditions. Envoy Gateway compares paths, where others compare a call's service and method.
@@ -68,8 +73,9 @@ _precedences_alike(type, "Envoy Gateway") := {"": ["Envoy Gateway", "Gateway API
 _precedences_alike(_, "Istio") := {"": ["Istio", "Gateway API"]}
 _precedences_alike(_, "Gateway API") := {"": ["Gateway API"]}
 
-# Which rule serves the requests that a rule delegates to other routes is unknown.
-_delegates(route, position) if {
+# METADATA
+# description: A rule delegates its requests to other routes.
+delegates(route, position) if {
 	index.has_extension_links
 	hierarchy.delegates(keys.section(route, hierarchy.section_names(route)[position]))
 }

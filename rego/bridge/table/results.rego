@@ -106,15 +106,16 @@ reachable_backends(candidate) := [node | some place, node in nodes; not node in 
 # description: |
 #   The effective policies of all kinds for the requests that a rule serves at an entry point, in the form of `effective`,
 #   from the top down: at the nodes of the path to the rule, at the rule, and at the backends that requests reach
-#   (`results_of`) and their ports. Only the path through the entry point counts.
-policies(node, rule, results) := _policies(node, rule, reachable_backends(array.concat(results.backends, results.filterBackends)))
+#   (`results_of`) and their ports. Only paths through the entry point, and through the rules that delegated the request, `way`,
+#   count.
+policies(way, rule, results) := _policies(way, rule, reachable_backends(array.concat(results.backends, results.filterBackends)))
 
-_policies(entry, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
-	some node in array.concat(_nodes_to(entry, rule), reachable_backends)
+_policies(way, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
+	some node in array.concat(_nodes_to(way, rule), reachable_backends)
 	some kind in sort(kinds.in_use)
 	scopes.acts_at(kind, node)
-	not _by_its_section(kind, node, entry, rule, reachable_backends)
-	paths := _policies_on(kind, _paths(kind, entry, rule, node), object.get(input, "sourceNamespace", ""))
+	not _by_its_section(kind, node, way, rule, reachable_backends)
+	paths := _policies_on(kind, _paths(kind, way, rule, node), object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
 ]
 
@@ -123,35 +124,44 @@ _policies_on(kind, paths, source) := effective.listed(effective.policies_on(kind
 } else := effective.all_as_asked(effective.policies_on(kind, paths, source))
 
 # The nodes above a rule on the request's path, and the rule, from the top.
-_nodes_to(entry, rule) := [node |
+_nodes_to(way, rule) := [node |
 	some [_, node] in sort({[index, node] |
-		some path in _ways(entry, rule, false)
+		some path in _ways(way, rule, false)
 		some index, node in path
 	})
 ]
 
-_ways(entry, rule, with_namespaces) := {path |
+_ways([entry], rule, with_namespaces) := {path |
 	some path in hierarchy.paths(rule, with_namespaces)
 	entry in path
 }
 
+_ways(way, rule, with_namespaces) := {path |
+	some path in hierarchy.paths(rule, with_namespaces)
+	every node in way {
+		node in path
+	}
+} if {
+	count(way) > 1
+}
+
 # If a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
-_by_its_section(kind, node, entry, rule, reachable_backends) if {
+_by_its_section(kind, node, way, rule, reachable_backends) if {
 	kinds.is_direct(kind)
-	some other in array.concat(_nodes_to(entry, rule), reachable_backends)
+	some other in array.concat(_nodes_to(way, rule), reachable_backends)
 	other != node
 	keys.parse(other).object == node
 	scopes.acts_at(kind, other)
 }
 
-_paths(kind, entry, rule, node) := hierarchy.kind_paths(kind, node) if {
+_paths(kind, way, rule, node) := hierarchy.kind_paths(kind, node) if {
 	kinds.is_direct(kind)
 } else := {array.slice(path, 0, index + 1) |
-	some path in _ways(entry, rule, kinds.names_namespaces(kind))
+	some path in _ways(way, rule, kinds.names_namespaces(kind))
 	some index, other in path
 	other == node
 } if {
-	node in _nodes_to(entry, rule)
-} else := hierarchy.paths_below(_ways(entry, rule, with_namespaces), node, with_namespaces) if {
+	node in _nodes_to(way, rule)
+} else := hierarchy.paths_below(_ways(way, rule, with_namespaces), node, with_namespaces) if {
 	with_namespaces := kinds.names_namespaces(kind)
 }

@@ -29,7 +29,22 @@ matches[node][bucket][name][path][id] := record if {
 	some [path, id, record] in _records(node, bucket, name)
 }
 
-_records(node, bucket, name) := [[path, id, record] |
+_records(node, bucket, name) := _written_records(node, bucket, name) if {
+	not index.has_extension_links
+} else := array.concat(
+	[found | some found in _written_records(node, bucket, name); not _is_followed(found[2])],
+	[[path, concat(" ", array.concat([id], one.through)), object.union(record, {"place": place_through(one.index, one.through)})] |
+		own := implementation(node)
+		some route in _candidates(node, name)
+		_may_serve(node, bucket, route)
+		some one in _delegated_by(route)
+		path := path_of_match(keys.type_of(one.route), one.match)
+		path in requests.paths[bucket]
+		some id, record in records(own, one.route, one.index, one.place, one.match)
+	],
+)
+
+_written_records(node, bucket, name) := [[path, id, record] |
 	own := implementation(node)
 	some route in _candidates(node, name)
 	_may_serve(node, bucket, route)
@@ -37,6 +52,27 @@ _records(node, bucket, name) := [[path, id, record] |
 	path in requests.paths[bucket]
 	some id, record in records(own, route, position, place, match)
 ]
+
+# The match of a rule all of whose delegates the table has.
+_is_followed(record) if {
+	record.delegated
+	not delegated(record.route, to_number(record.place)).open
+}
+
+_delegated_by(route) := [one |
+	some index, _ in lookup.get(route).spec.rules
+	delegates(route, index)
+	some one in delegated(route, index).matches
+]
+
+# The rules that get requests at an entry point through delegating rules, `[route, index, through]`.
+_delegated_at[node] contains [one.route, one.index, one.through] if {
+	index.has_extension_links
+	some node in asked
+	some route in _candidates_at[node]
+	is_attached(node, route)
+	some one in _delegated_by(route)
+}
 
 # The rules of routes that are attached to an entry point, as nodes.
 rules[node][route][place] := rule_of(node, route, index) if {
@@ -47,13 +83,26 @@ rules[node][route][place] := rule_of(node, route, index) if {
 	place := sprintf("%d", [index])
 }
 
+rules[node][route][place] := rule_of(node, route, position) if {
+	some node in asked
+	some [route, position, through] in _delegated_at[node]
+	place := place_through(position, through)
+}
+
 # What happens to the requests that they serve.
-served[node][route][place] := object.union(results, {"policies": policies(node, rules[node][route][place].rule, results)}) if {
+served[node][route][place] := object.union(results, {"policies": policies([node], rules[node][route][place].rule, results)}) if {
 	some node in asked
 	some route in _candidates_at[node]
 	some index, _ in lookup.get(route).spec.rules
 	place := sprintf("%d", [index])
 	results := results_of(node, route, index)
+}
+
+served[node][route][place] := object.union(results, {"policies": policies(array.concat([node], through), rules[node][route][place].rule, results)}) if {
+	some node in asked
+	some [route, position, through] in _delegated_at[node]
+	place := place_through(position, through)
+	results := results_of(node, route, position)
 }
 
 # METADATA
