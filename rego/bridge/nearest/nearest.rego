@@ -76,10 +76,10 @@ _misses(entry) := {[[number, rank], candidate] |
 	[number, rank, parts] := min({[count(parts), 0 - _common(requests.request.path, match.path), parts] |
 		some match in _matches(precedence, type, route_key)
 		match.index == index
-		parts := match.misses | {[one.part, message] |
+		parts := (match.misses | {[one.part, message] |
 			some one in match.patterns
 			message := _pattern_miss(one, route_key in _not_compared(entry, type))
-		} | {["routes", "it delegates requests to other routes, and none of their rules matches"] |
+		}) | {["routes", "it delegates requests to other routes, and none of their rules matches"] |
 			table.delegates(route_key, index)
 		}
 	})
