@@ -66,7 +66,7 @@ object_of(node) := split(split(node, "#")[0], "@")[0]
 whole(node) := split(node, "#")[0]
 
 # The home of the object of a key, `<group>/<Kind>/<namespace>`, by which entries of the index are grouped.
-home(key) := concat("/", array.slice(split(key, "/"), 0, 3))
+home(key) := regex.find_n(`^[^/]*(/[^/]*){0,2}`, key, 1)[0]
 
 group(api_version) := split(api_version, "/")[0] if {
 	contains(api_version, "/")

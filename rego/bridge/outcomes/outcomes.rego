@@ -105,7 +105,7 @@ tallies(policy_key) := [object.union(
 	{"incomplete": group[4] | group[4] != []},
 ) |
 	own := sort([[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
-		some node in scopes.reachable_scopes(policy_key)
+		some node in scopes.without_whole_objects(keys.type_of(policy_key), scopes.reachable_scopes(policy_key))
 		some [_, _, entry] in _rows_at(keys.type_of(policy_key), node)
 		entry.policy == policy_key
 	])
@@ -179,7 +179,7 @@ unmarked_outcomes_of(policy_kind, targets) := {target: [row | some [_, _, row] i
 }
 
 _effective_targets(policy_kind, targets) := [target |
-	some target in targets
+	some target in scopes.without_whole_objects(policy_kind, targets)
 	scopes.acts_at(policy_kind, target)
 	hierarchy.canonical_key(target) == target
 ]

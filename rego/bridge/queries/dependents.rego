@@ -150,10 +150,13 @@ dependent_objects := union({
 	},
 })
 
-_with_shared_proxies := set() if {
-	hierarchy.may_merge == false
-	strings.any_prefix_match(input.keys, implementations.merging_prefixes) == false
-} else := {gateway | some key in input.keys; some gateway in hierarchy.shared_through(key)} | {gateway |
+_with_shared_proxies := _sharing_proxies if {
+	hierarchy.may_merge
+} else := _sharing_proxies if {
+	strings.any_prefix_match(input.keys, implementations.merging_prefixes)
+} else := set()
+
+_sharing_proxies := {gateway | some key in input.keys; some gateway in hierarchy.shared_through(key)} | {gateway |
 	some ["children", class] in _old_paths
 	class in hierarchy.merging_classes
 	some gateway in index.declared_children(class)

@@ -34,7 +34,7 @@ scopes_at_or_below(policy_kind, node) := {node} if {
 # The effective targets in an object and below it.
 _scopes_below(policy_kind, object_key) := {scope |
 	some key in hierarchy.objects_below(object_key)
-	kinds.acts_on(policy_kind, keys.parse(key).type)
+	kinds.acts_on(policy_kind, keys.type_of(key))
 	some scope in hierarchy.nodes_at(key, kinds.get(policy_kind).effectiveTarget)
 } | _unnamed_backends(policy_kind, object_key)
 
@@ -44,7 +44,7 @@ _scopes_below(policy_kind, object_key) := {scope |
 _declared_scopes(policy_kind, node) := {scope |
 	object_key := keys.parse(node).object
 	some key in (hierarchy.objects_below(object_key) | _unnamed_backends(policy_kind, object_key))
-	kinds.acts_on(policy_kind, keys.parse(key).type)
+	kinds.acts_on(policy_kind, keys.type_of(key))
 	some scope in _direct_scopes(policy_kind, key)
 	_is_declared_below(policy_kind, node, scope)
 }
@@ -99,6 +99,16 @@ _sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 } else := set()
 
+# The nodes at which policies are counted: an object is not one beside its sections, at which policies for it act, too.
+without_whole_objects(policy_kind, nodes) := nodes if {
+	kinds.is_direct(policy_kind) == false
+} else := [node | some node in nodes; not _acts_at_sections(policy_kind, node)]
+
+_acts_at_sections(policy_kind, object_key) if {
+	some section in _sections_of(policy_kind, object_key)
+	_has_protocol(policy_kind, section)
+}
+
 # An effective target of a policy kind is in the result of `scopes_at_or_below` for a node. The cost is that of the
 # nodes above the target, and not of those below the node.
 is_within(policy_kind, node, scope) if {
@@ -147,7 +157,7 @@ _scopes_in_part(policy_kind, node, bound) := {"scopes": scopes_at_or_below(polic
 	backends := {key | some key in array.slice(sort(all_backends), 0, bound)}
 	found := {scope |
 		some key in (below.objects | backends)
-		kinds.acts_on(policy_kind, keys.parse(key).type)
+		kinds.acts_on(policy_kind, keys.type_of(key))
 		some scope in _scopes_of_one(policy_kind, key)
 		_counts_below(policy_kind, scope, node)
 	}

@@ -109,3 +109,12 @@ test_a_kind_of_another_group_is_another_kind if {
 	_scopes("example.com/PoolPolicy", ["acme.dev/Bucket/shop/files"], [far, route, _bucket_kind]) == [set()]
 	_scopes("example.com/PoolPolicy", ["acme.dev/Bucket/shop/files"], [far, route, _backend_kind({})]) == [{"acme.dev/Bucket/shop/files"}]
 }
+
+# A whole Service is not counted beside its ports, and one without ports is.
+test_an_object_is_not_counted_beside_its_sections if {
+	whole := "core/Service/shop/cart"
+	ports := [sprintf("%s#%s", [whole, name]) | some name in ["http", "admin"]]
+	plain := testing.with_spec(testing.resource("v1", "Service", "shop", "plain"), {})
+	counted := scopes.without_whole_objects("example.com/TimeoutPolicy", array.concat([whole, "core/Service/shop/plain"], ports)) with input as testing.changed([plain])
+	counted == array.concat(["core/Service/shop/plain"], ports)
+}
