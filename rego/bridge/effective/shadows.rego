@@ -10,41 +10,45 @@ import data.bridge.lib.levels
 # (`shadowedBy` of the kind), the spec has the rule's values, whose origin is the rule. `shadowed` has what the policies set
 # there: `{path, value, policies, by, field}`; `by` is the rule, and `field` its field.
 as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
-	"spec": _with_values(json.remove(entry.spec, paths), placed),
+	"spec": _with_values(json.remove(entry.spec, paths), {pointer: value | some pointer, [value, _] in placed}),
 	"origins": object.union(
 		{pointer: origin | some pointer, origin in entry.origins; not _is_at_or_below(leaves.segments(pointer), paths)},
-		{pointer: node | some pointer, _ in placed},
+		{pointer: node | some pointer, [_, node] in placed},
 	),
 	"shadowed": [{
 		"path": path,
 		"value": object.get(entry.spec, leaves.segments(path), null),
 		"policies": owners_at(entry.origins, "", path),
-		"by": node,
-		"field": field.rule,
+		"by": shadow.node,
+		"field": shadow.field.rule,
 	} |
-		some path, field in shadows
+		some path, shadow in shadows
 	],
 }]) if {
 	fields := kinds.get(keys.type_of(entry.policies[0].policy)).shadowedBy
 	not entry.error
-	some node in entry.path
-	levels.of(node) == "Rule"
-	rule := hierarchy.rule_of(node)
-	shadows := object.union_n([{field.path: field} |
+
+	# The lowest first: a rule may have the fields of the one that delegated the request to it.
+	rules := [node | some node in array.reverse(entry.path); levels.of(node) == "Rule"]
+	shadows := object.union_n([{field.path: {"field": field, "node": node}} |
 		some field in fields
-		object.get(rule, leaves.segments(field.rule), null) != null
-		object.get(rule, leaves.segments(object.get(field, "unless", "/-")), null) == null
 		object.get(entry.spec, leaves.segments(field.path), null) != null
+		node := [rule | some rule in rules; _has_own(hierarchy.rule_of(rule), field)][0]
 	])
 	shadows != {}
 	paths := {leaves.segments(path) | some path, _ in shadows}
-	placed := {pointer: value |
-		some path, field in shadows
-		some pointer, source in object.get(field, "values", {path: field.rule})
-		value := object.get(rule, leaves.segments(source), null)
+	placed := {pointer: [value, shadow.node] |
+		some path, shadow in shadows
+		some pointer, source in object.get(shadow.field, "values", {path: shadow.field.rule})
+		value := object.get(hierarchy.rule_of(shadow.node), leaves.segments(source), null)
 		value != null
 	}
 } else := entry
+
+_has_own(rule, field) if {
+	object.get(rule, leaves.segments(field.rule), null) != null
+	object.get(rule, leaves.segments(object.get(field, "unless", "/-")), null) == null
+}
 
 _is_at_or_below(segments_of_leaf, paths) if {
 	some path in paths
