@@ -23,10 +23,10 @@ _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	message := sprintf("%s of %s is not in effect", [effective.field_name(parameters.field), _kind(parameters)])
 } if {
 	not effective.has_value(effect, parameters.field)
-} else := {{"message": message, "severity": "medium", "field": parameters.field, "policies": found.policies, "extent": extent} |
+} else := {{"message": message, "severity": "medium", "field": found.name, "policies": found.policies, "extent": extent} |
 	some found in effective.values_at(effect, parameters.field)
 	some wanted, extent in _unmet(found.value, kinds.quantity_at(parameters.kind, found.path), parameters)
-	message := sprintf("%s of %s must be %s", [effective.field_name(parameters.field), _kind(parameters), wanted])
+	message := sprintf("%s of %s must be %s", [effective.field_name(found.name), _kind(parameters), wanted])
 }
 
 _kind(parameters) := split(parameters.kind, "/")[1]

@@ -270,7 +270,7 @@ test_a_field_that_a_null_removed_is_missing if {
 
 test_items_of_a_list_are_judged_by_place_by_key_and_all if {
 	_judged("bounded", _limited, {"field": "/rules/a/wait", "maximum": "10s"}) == set()
-	every field, name in {"/rules/b/wait": "rules.b.wait", "/rules/1/wait": "rules[1].wait", "/rules/*/wait": "rules[*].wait"} {
+	every field, name in {"/rules/b/wait": "rules.b.wait", "/rules/1/wait": "rules[1].wait", "/rules/*/wait": "rules.b.wait"} {
 		_messages(_judged("bounded", _limited, {"field": field, "maximum": "10s"})) == {sprintf(
 			"%s of LimitPolicy must be at most 10s, not 0s, which is no limit",
 			[name],
@@ -301,6 +301,38 @@ test_values_that_a_unit_or_an_item_lost_are_weakened if {
 	_messages(_judged("kept", dropped, {})) == {"fields of LimitPolicy/infra/base are no longer in effect: limits.all.per, rules.a.id, rules.a.wait"}
 	_messages(_judged("kept", dropped, {"fields": ["/limits/all/per"]})) == {"fields of LimitPolicy/infra/base are no longer in effect: limits.all.per"}
 	_judged("kept", dropped, {"fields": ["/rules/b"]}) == set()
+}
+
+# As where a policy has conditions that its kind does not model.
+_in_part(policies, why) := {kind: {"unknown": why, "policies": [], "known": effect} | some kind, effect in policies}
+
+_kept_after(before, after) := _messages(found) if {
+	target := object.union(_target(after), {"before": before})
+	found := no_weakening.violations_at(target, {"kinds": ["example.com/LimitPolicy"]}, []) with data.kinds as _limits
+}
+
+test_fields_that_are_lost_were_in_effect_as_far_as_it_is_known if {
+	before := _in_part(_limited, "it has conditions")
+	without := json.patch(_limited, [{"op": "remove", "path": "example.com~1LimitPolicy/spec/body"}])
+	lost := {"fields of LimitPolicy/infra/base are no longer in effect: body"}
+	_kept_after(before, without) == lost
+	_kept_after(before, _in_part(without, "it has conditions")) == lost
+	count(_kept_after(before, {})) == 2
+	_kept_after(before, _limited) == set()
+	_kept_after(before, _in_part(_limited, "it has conditions")) == set()
+}
+
+test_what_is_less_known_than_before_is_unknown if {
+	_kept_after(_limited, _in_part(_limited, "it has conditions")) == {"example.com/LimitPolicy is unknown: it has conditions"}
+	_kept_after(_in_part(_limited, "a"), _in_part(_limited, "b")) == {"example.com/LimitPolicy is unknown: b"}
+}
+
+test_nothing_is_kept_if_the_former_values_are_unknown if {
+	before := {"example.com/LimitPolicy": {"unknown": "more than 512 policies meet here", "policies": []}}
+	every after in [{}, _limited] {
+		_kept_after(before, after) == {"example.com/LimitPolicy is unknown before the change: more than 512 policies meet here"}
+	}
+	_kept_after(before, before) == set()
 }
 
 test_a_pointer_into_the_policy_or_a_wrapper_is_misspelled if {
@@ -340,6 +372,38 @@ test_every_pair_of_paths_through_gateways_has_one_value if {
 	one_gateway := array.slice(ways, 0, 2)
 	alone := same_value.violations_at(ways[1], parameters, one_gateway) with data.kinds as _kinds
 	alone == set()
+}
+
+_with_waits(gateway, waits) := {
+	"target": _service,
+	"path": [gateway, _service],
+	"gateway": gateway,
+	"hostnames": {"*"},
+	"policies": {"example.com/LimitPolicy": {
+		"spec": {"rules": [{"id": id, "wait": wait} | some [id, wait] in waits]},
+		"origins": {"/rules/0/id": _base},
+	}},
+}
+
+_different_waits(one, other) := _messages(found) if {
+	ways := [_with_waits(_public, one), _with_waits(_internal, other)]
+	parameters := {"kind": "example.com/LimitPolicy", "field": "/rules/*/wait"}
+	found := same_value.violations_at(ways[1], parameters, ways) with data.kinds as _limits
+}
+
+test_each_item_has_one_value_on_every_path if {
+	waits := [["a", "1s"], ["b", "9s"]]
+	_different_waits(waits, array.reverse(waits)) == set()
+	_different_waits(waits, [["a", "9s"], ["b", "1s"]]) == {concat("", [
+		"rules[*].wait of LimitPolicy is 9s at rules.a.wait, 1s at rules.b.wait, ",
+		"and 1s at rules.a.wait, 9s at rules.b.wait via Gateway/infra/public",
+	])}
+	_different_waits(waits, [["a", "1s"]]) == {"rules[*].wait of LimitPolicy is not set, and 9s at rules.b.wait via Gateway/infra/public"}
+}
+
+test_a_violation_of_one_item_is_not_that_of_another if {
+	found := {one.field: one.extent | some one in _judged("bounded", _limited, {"field": "/rules/*/wait", "allowed": ["1s"]})}
+	found == {"/rules/a/wait": {"allowed": `"10s"`}, "/rules/b/wait": {"allowed": `"0s"`}}
 }
 
 test_internal_hostnames_are_in_any_letter_case if {

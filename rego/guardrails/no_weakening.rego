@@ -21,13 +21,21 @@ violations_at(target, parameters, _) := {{"message": message, "severity": "unkno
 	some found in _found(kind, former, effect, object.get(parameters, "fields", [""]))
 }
 
-_found(kind, former, effect, fields) := {{"message": message, "severity": "unknown"} |
+_found(kind, former, effect, fields) := {{"message": sprintf("%s is unknown before the change: %s", [kind, former.unknown]), "severity": "unknown"}} if {
+	former.unknown
+	not former.known
+} else := {{"message": message, "severity": "unknown"} |
 	some field in fields
-	effective.has_value(former, field)
+	effective.has_value(_known(former), field)
 	message := sprintf("%s is unknown: %s", [kind, effect.unknown])
 } if {
-	effect.unknown
-} else := {{"message": message, "severity": "unknown"} |
+	effect.unknown != object.get(former, "unknown", "")
+} else := _lost(kind, _known(former), _known(effect), fields)
+
+# As far as it is known what is in effect.
+_known(effect) := object.get(effect, "known", effect)
+
+_lost(kind, former, effect, fields) := {{"message": message, "severity": "unknown"} |
 	some field in fields
 	message := sprintf("%s of %s cannot be judged: %s", [effective.field_name(field), kind, effective.obstacle(former, field)])
 } | {{"message": message, "severity": "high", "field": paths[0], "policies": {policy}, "extent": paths} |

@@ -21,8 +21,8 @@ violations_at(target, parameters, targets) := effective_targets.unknown(effectiv
 	message := sprintf("%s of %s is %v, and %v via %s", [
 		effective.field_name(parameters.field),
 		split(parameters.kind, "/")[1],
-		_text(here.values),
-		_text(there.values),
+		_text(here.values - there.values, parameters.field),
+		_text(there.values - here.values, parameters.field),
 		effective_targets.described(_branch(there, here)),
 	])
 }
@@ -32,13 +32,17 @@ _ways(node, parameters, targets) := [{"path": other.path, "gateway": other.gatew
 	some other in targets
 	other.target == node
 	other.gateway
-	values := {found.value | some found in effective.values_at(effective_targets.effect(other.policies, parameters), parameters.field)}
+	values := {[found.name, found.value] | some found in effective.values_at(effective_targets.effect(other.policies, parameters), parameters.field)}
 ]
 
 _branch(one, other) := one.gateway if {
 	one.gateway != other.gateway
 } else := [node | some place, node in one.path; not other.path[place] == node][0]
 
-_text(values) := "not set" if values == set()
+_text(values, _) := "not set" if values == set()
 
-_text(values) := concat(", ", [sprintf("%v", [value]) | some value in values]) if values != set()
+_text(values, field) := concat(", ", [_shown(name, value, field) | some [name, value] in values]) if values != set()
+
+_shown(field, value, field) := sprintf("%v", [value])
+
+_shown(name, value, field) := sprintf("%v at %s", [value, effective.field_name(name)]) if name != field

@@ -18,10 +18,12 @@ unknown_because(effect) := concat("; ", effect.incomplete)
 
 # METADATA
 # description: |
-#   Every value of an effective policy at a field, sorted by path: `{path, value, policies}`. `path` is the pointer to the
-#   value, and `policies` are those of which it or a part of it comes. A null is no value.
-values_at(effect, field) := [{"path": _pointer(found.at), "value": found.value, "policies": owners_at(effect.origins, found.place, _pointer(found.at))} |
+#   Every value of an effective policy at a field, sorted by path: `{path, name, value, policies}`. `path` is the pointer to
+#   the value; in `name`, items are named as in the field, those of `*` by their keys. `policies` are those of which the
+#   value or a part of it comes. A null is no value.
+values_at(effect, field) := [{"path": path, "name": _pointer(found.named), "value": found.value, "policies": owners_at(effect.origins, found.place, path)} |
 	some found in _values(effect, segments(field))
+	path := _pointer(found.at)
 ]
 
 # METADATA

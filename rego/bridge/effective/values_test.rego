@@ -66,7 +66,7 @@ test_a_field_without_a_value_has_none if {
 	}
 	effective.values_at({}, "") == []
 	effective.values_at({"unknown": "too many", "policies": [_wide]}, "/theme") == []
-	effective.values_at({"spec": {}, "origins": {"": _wide}}, "") == [{"path": "", "value": {}, "policies": [_wide]}]
+	effective.values_at({"spec": {}, "origins": {"": _wide}}, "") == [{"path": "", "name": "", "value": {}, "policies": [_wide]}]
 }
 
 test_a_field_of_a_unit_is_its_policys if {
@@ -80,15 +80,25 @@ test_items_of_lists_have_places_and_keys if {
 	[value | some [_, value, _] in _at("/rules/*/for/seconds")] == [3, 9]
 	[value | some [_, value, _] in _at("/limits/all/rates/*/limit")] == [5, 50]
 	_at("/ports/tls/port") == [["/ports/1/port", 443, [_wide]]]
+	names := {field: [one.name | some one in values] |
+		some field in ["/rules/*/for/seconds", "/rules/1/for/seconds", "/rules/second/for/seconds", "/limits/all/rates/*/limit"]
+		values := effective.values_at(_merged, field) with data.kinds as _kinds
+	}
+	names == {
+		"/rules/*/for/seconds": ["/rules/first/for/seconds", "/rules/second/for/seconds"],
+		"/rules/1/for/seconds": ["/rules/1/for/seconds"],
+		"/rules/second/for/seconds": ["/rules/second/for/seconds"],
+		"/limits/all/rates/*/limit": ["/limits/all/rates/0/limit", "/limits/all/rates/1/limit"],
+	}
 }
 
 test_every_policy_has_its_own_values_where_all_apply if {
 	effective.values_at(_listed, "/action") == [
-		{"path": "/action", "value": "DENY", "policies": [_wide]},
-		{"path": "/action", "value": "ALLOW", "policies": [_near]},
+		{"path": "/action", "name": "/action", "value": "DENY", "policies": [_wide]},
+		{"path": "/action", "name": "/action", "value": "ALLOW", "policies": [_near]},
 	]
 	effective.values_at(_listed, "/off") == []
-	effective.values_at(_listed, "/rules/*/from") == [{"path": "/rules/0/from", "value": "a", "policies": [_wide]}]
+	effective.values_at(_listed, "/rules/*/from") == [{"path": "/rules/0/from", "name": "/rules/0/from", "value": "a", "policies": [_wide]}]
 }
 
 test_fields_for_people_are_the_units_of_the_merge if {

@@ -169,6 +169,15 @@ _together(targets) := targets[0].policies if {
 _united(effects) := effects[0] if {
 	count({json.marshal(effect) | some effect in effects}) == 1
 } else := {
+	"unknown": concat("; ", sort(unknown)),
+	"policies": sort({policy | some effect in effects; some policy in effect.policies}),
+	"known": _listed_together([known | some effect in effects; known := object.get(effect, "known", effect); not known.unknown]),
+} if {
+	unknown := {why | some effect in effects; why := effect.unknown}
+	unknown != set()
+} else := _listed_together(effects)
+
+_listed_together(effects) := {
 	"spec": [spec | some [spec, _] in parts],
 	"origins": {sprintf("/%d", [place]): policies_there | some place, [_, policies_there] in parts},
 	"outcomes": object.union_n([outcomes_there | some effect in effects; outcomes_there := effect.outcomes]),
@@ -270,7 +279,8 @@ _labels(key) := lookup.namespace_labels(keys.parse(key).name) if {
 } else := {}
 
 # What a policy kind has in effect for the traffic of a path: at the most specific node of the path where it has something.
-# `unknown` says why it cannot be computed. Undefined if no policy is in effect.
+# `unknown` says why it cannot be computed or is incomplete, and `known` has what is in effect apart from that. Undefined if
+# no policy is in effect.
 _effect(kind, path) := {"unknown": policies.excess(unread[0]), "policies": unread} if {
 	unread := sort({policy | some policy in _unread_on(path); keys.type_of(policy) == kind})
 	unread != []
@@ -301,10 +311,12 @@ _is_on_path(kind, whole, path) if {
 	nodes == array.slice(path, 0, count(nodes))
 }
 
-_reported(entry) := {"unknown": why, "policies": policies} if {
+_reported(entry) := object.union({"unknown": why, "policies": policies}, {"known": known | known := _in_effect(entry)}) if {
 	why := engine.unknown_because(entry)
 	policies := [one.policy | some one in entry.policies]
-} else := {
+} else := _in_effect(entry)
+
+_in_effect(entry) := {
 	"spec": entry.spec,
 	"origins": entry.origins,
 	"outcomes": {one.policy: one.outcome | some one in entry.policies},

@@ -69,6 +69,23 @@ test_a_policy_that_cannot_be_merged_is_unknown if {
 	effect == {"unknown": "too many", "policies": ["a"]}
 }
 
+_part(theme) := {"spec": {"theme": theme}, "origins": {"/theme": "a"}, "outcomes": {}, "targets": {}}
+
+test_what_is_in_effect_apart_from_features_that_are_not_modeled_is_known if {
+	effect := effective_targets._reported({"incomplete": ["it has conditions"], "policies": [], "spec": {"theme": "dark"}, "origins": {"/theme": "a"}})
+	effect == {"unknown": "it has conditions", "policies": [], "known": _part("dark")}
+}
+
+test_values_of_several_targets_together_are_unknown_if_those_of_one_are if {
+	found := effective_targets._united([
+		{"unknown": "it has conditions", "policies": ["a"], "known": _part("dark")},
+		_part("light"),
+		{"unknown": "too many", "policies": ["b"]},
+	])
+	{"unknown": found.unknown, "policies": found.policies} == {"unknown": "it has conditions; too many", "policies": ["a", "b"]}
+	found.known.spec == [{"theme": "dark"}, {"theme": "light"}]
+}
+
 test_a_violation_without_a_message_is_reported_as_one if {
 	target := {"target": "core/Service/shop/cart", "path": []}
 	effective_targets.reported(target, {"text": 1}).msg == `Service/shop/cart: a violation has no message: {"text":1}`
