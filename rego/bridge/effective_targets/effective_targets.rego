@@ -50,10 +50,13 @@ _targets_at(object_key) := input.targets_at[object_key] if {
 	kinds.of_policy(object_key)
 	identified := _identified(object_key)
 	conditions := reporting.outcome_conditions(object_key, outcomes.tallies(object_key))
-} else := [_target(node, path) |
+} else := _targets_of(_nodes(object_key)) if {
 	levels.of(object_key) != "Namespace"
 	hierarchy.has_place(object_key)
-	some node in _nodes(object_key)
+} else := []
+
+_targets_of(nodes) := [_target(node, path) |
+	some node in nodes
 	some path in sort(hierarchy.paths(node, false))
 	hierarchy.counts_for(path, "")
 ]
@@ -63,8 +66,10 @@ _targets_at(object_key) := input.targets_at[object_key] if {
 #   The same targets as guardrails judge them: with `before`, what was in effect there before the change of the query, or
 #   where the requests went that now go there.
 judged[type][namespace][name] := [object.union(target, before) |
-	former := _before(concat("/", [type, namespace, name]))
-	some target in by_object[type][namespace][name]
+	object_key := concat("/", [type, namespace, name])
+	former := _before(object_key)
+	targets := by_object[type][namespace][name]
+	some target in array.concat(targets, _targets_of(_former_ports(object_key, former, targets)))
 	before := {"before": _former_policies(target, former) | input.changes}
 ] if {
 	_existing[type][namespace][name]
@@ -81,6 +86,14 @@ _before(object_key) := {} if {
 } else := {}
 
 _by_path(targets) := {"all": targets, "by_path": {json.marshal([target.target, target.path]): target | some target in targets}}
+
+# The ports that policies named before the change and none names after it.
+_former_ports(object_key, former, targets) := {node |
+	levels.of(object_key) == "Backend"
+	some other in former.all
+	contains(other.target, "#")
+	node := hierarchy.canonical_key(other.target)
+} - {target.target | some target in targets}
 
 # The policies on the same path. On a path that is new, what was in effect for the same section on any path, those of its
 # Gateway first. On a path with other requests than before, also what was in effect for these elsewhere.
@@ -193,12 +206,23 @@ _parts(effect) := [[effect.spec, sort({policy | some origin in effect.origins; s
 	is_array(effect.spec)
 } else := []
 
-# The accepted listeners or the rules of an object, or the object itself. A port of a backend is not a target.
+# The accepted listeners or the rules of an object, or the object itself, for a backend also the ports that policies name.
 _nodes(object_key) := sections if {
 	levels.of(object_key) != "Backend"
 	sections := hierarchy.accepted_sections(object_key)
 	count(sections) > 0
-} else := {object_key}
+} else := {object_key} | _named_ports(object_key)
+
+_named_ports(object_key) := {node |
+	some policy in index.policies_at("targeted", object_key)
+	kinds.of_policy(policy)
+	some ref in policies.named_refs(policy)
+	ref.object == object_key
+	contains(ref.key, "#")
+	node := hierarchy.canonical_key(ref.key)
+} if {
+	levels.of(object_key) == "Backend"
+} else := set()
 
 _target(node, path) := object.union(_described(_without_rule(node, path)), object.union_n([
 	{"target": node, "path": path, "policies": {kind: effect | some kind in kinds.in_use; effect := _effect(kind, path)}},
@@ -391,7 +415,7 @@ _named(node) := sprintf("%s %s", [lower(levels.of(node)), keys.parse(node).secti
 # The listener or Gateway above the target; for a backend also the rule.
 _via(target) := sprintf(" via %s", [concat(" > ", [keys.describe(node) | some node in above])]) if {
 	doors := [node | some field in ["listener", "gateway"]; node := target[field]; node != target.target]
-	above := array.concat(array.slice(doors, 0, 1), [target.rule | target.backend == target.target])
+	above := array.concat(array.slice(doors, 0, 1), [target.rule | target.backend == keys.object_of(target.target)])
 	above != []
 } else := ""
 

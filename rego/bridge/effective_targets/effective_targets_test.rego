@@ -39,6 +39,21 @@ test_a_backend_has_the_values_of_its_rule if {
 	target.policies["example.com/ColorPolicy"].spec == {"theme": "dark"}
 }
 
+_cart_port := "core/Service/shop/cart#http"
+
+_patient := testing.timeout("patient", 1, [object.union(testing.service_ref("cart"), {"sectionName": "http"})], {"request": "9s"})
+
+test_a_port_that_a_policy_names_is_a_target if {
+	targets := _at("core/Service", "shop", "cart", [_patient])
+	{target.target: spec | some target in targets; spec := object.get(target.policies, ["example.com/TimeoutPolicy", "spec"], {})} == {
+		"core/Service/shop/cart": {},
+		_cart_port: {"request": "9s"},
+	}
+	some target in targets
+	target.target == _cart_port
+	startswith(effective_targets.reported(target, {"message": "bad"}).msg, "port http via Gateway/infra/public#http > HTTPRoute/shop/cart#")
+}
+
 test_a_policy_is_a_target_with_its_conditions if {
 	[target] := _at("example.com/ColorPolicy", "infra", "dark", [_dark])
 	target.target == "example.com/ColorPolicy/infra/dark"

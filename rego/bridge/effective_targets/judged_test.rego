@@ -47,6 +47,18 @@ test_a_target_keeps_its_values_from_before_the_change if {
 	_before_of("store", _with_pay, {"upsert": [_theme("paying", _at_rule("list"), "dark")]}) == {"list http": {}, "pay http": {"theme": "dark"}}
 }
 
+test_a_port_that_no_policy_names_any_longer_is_judged_once_more if {
+	refs := [object.union(testing.service_ref("cart"), {"sectionName": "http"})]
+	objects := array.concat(testing.world, [testing.timeout("patient", 1, refs, {"request": "9s"})])
+	found := {target.target: {"now": object.keys(target.policies), "before": {kind: effect.spec | some kind, effect in target.before}} |
+		some target in _judged("core/Service", "cart", objects, {"changes": {"delete": ["example.com/TimeoutPolicy/shop/patient"]}})
+	}
+	found == {
+		"core/Service/shop/cart": {"now": set(), "before": {}},
+		"core/Service/shop/cart#http": {"now": set(), "before": {"example.com/TimeoutPolicy": {"request": "9s"}}},
+	}
+}
+
 test_without_a_change_there_is_no_before if {
 	targets := _judged("gateway.networking.k8s.io/HTTPRoute", "store", _with_pay, {})
 	count(targets) == 2
