@@ -19,6 +19,9 @@ rules:
 - level: Request
   verbs: [create, update, patch, delete]
   resources: [{group: coordination.k8s.io, resources: [leases]}]
+- level: Metadata
+  verbs: [get]
+  resources: [{group: coordination.k8s.io, resources: [leases]}]
 - level: None
   resources: [{group: events.k8s.io}, {group: authorization.k8s.io}]
 - level: Metadata
@@ -67,6 +70,12 @@ def writes(log: Path, users: set[str]) -> list[Write]:
     return sorted(_writes(log, users), key=lambda write: write.came)
 
 
+def lease_reads(log: Path, user: str, since: float) -> int:
+    """How often a user read the Lease after a moment until it wrote the Lease."""
+    written = min(one.came for one in writes(log, {user}) if one.resource == "leases" and one.came > since)
+    return sum(since < _seconds(one["requestReceivedTimestamp"]) < written for one in _events(log, {user}, reads=True))
+
+
 def without_the_lease(log: Path, users: set[str]) -> tuple[list[Write], list[Write]]:
     """All writes but those of the Lease itself; and of these those that came while another user held it.
 
@@ -84,10 +93,7 @@ def _held_by(write: Write, terms: list[Write]) -> bool:
 
 
 def _writes(log: Path, users: set[str]) -> Iterator[Write]:
-    for line in log.read_text().splitlines():
-        event: dict[str, Any] = json.loads(line)
-        if event["user"]["username"] not in users or event["stage"] != "ResponseComplete":
-            continue
+    for event in _events(log, users):
         about = event["objectRef"]
         resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
         holder = None
@@ -104,6 +110,14 @@ def _writes(log: Path, users: set[str]) -> Iterator[Write]:
             about.get("name", ""),
             event.get("requestObject"),
         )
+
+
+def _events(log: Path, users: set[str], *, reads: bool = False) -> Iterator[dict[str, Any]]:
+    for line in log.read_text().splitlines():
+        event: dict[str, Any] = json.loads(line)
+        is_read = event["verb"] == "get"
+        if event["user"]["username"] in users and event["stage"] == "ResponseComplete" and is_read == reads:
+            yield event
 
 
 def _seconds(text: str) -> float:

@@ -20,7 +20,7 @@ import pytest
 
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.audit_log import audited_plane, without_the_lease, writes
+from tests.e2e.audit_log import audited_plane, lease_reads, without_the_lease, writes
 from tests.e2e.conftest import ROOT
 from tests.e2e.serving import Serving, bridge_runs
 from tests.eventually import eventually_blocking
@@ -29,7 +29,8 @@ from tests.freezing import freeze
 pytestmark = pytest.mark.long
 
 USERS = ("bridge-a", "bridge-b")
-TAKEN_OVER = 15.0  # seconds within which another one writes after the holder was killed
+# At the Lease, which lasts 10 s and is read every second: a bound that does not depend on the speed of the machine.
+LOOKS = 20
 # What a holder writes: statuses, marks, placement, Constraints' statuses, and what authors are reported.
 WRITTEN = {
     "colorpolicies/status",
@@ -84,6 +85,11 @@ class Scene:
         return [
             write.user for write in writes(self.audit, set(USERS)) if write.resource == "leases" and write.status < 300
         ][-1]
+
+    def current(self) -> tuple[Bridge, Bridge]:
+        """The bridge that wrote the Lease last, and the other one."""
+        holder = self.holder()
+        return self.bridges[holder], next(one for one in self.bridges.values() if one.user != holder)
 
     def written_since(self, user: str, when: float) -> set[str]:
         """What a user wrote after a moment, successfully."""
@@ -176,40 +182,48 @@ def scene(
 
 
 def test_one_writes_and_never_both_when_the_holder_freezes_and_when_it_is_killed(scene: Scene) -> None:
-    first = scene.bridges[scene.holder()]
-    (second,) = (one for one in scene.bridges.values() if one is not first)
+    """On a busy machine the Lease may pass at any time, which is right too."""
     start = time.time()
     scene.until(
-        lambda: scene.written_since(first.user, start) >= WRITTEN, f"the holder does not write all of {WRITTEN}"
+        lambda: scene.written_since(scene.holder(), start) >= WRITTEN, f"the holder does not write all of {WRITTEN}"
     )
-    assert not scene.written_since(second.user, 0.0)
-    _follows(scene, second)
+    for user in USERS:
+        _follows(scene, scene.bridges[user])
 
     # The process freezes, as a machine can, for longer than the Lease; then it continues.
-    freeze(first.serving.process.pid)
+    first, second = _freeze_the_holder(scene)
     frozen = time.time()
     scene.until(
         lambda: scene.written_since(second.user, frozen) >= WRITTEN, "the other does not continue with everything"
     )
-    thawed = time.time()
     os.kill(first.serving.process.pid, signal.SIGCONT)
     _follows(scene, first)
-    time.sleep(3)
-    assert not scene.written_since(first.user, thawed), "it writes though it has lost the Lease"
 
-    # The other is killed.
-    os.kill(second.serving.process.pid, signal.SIGKILL)
+    # The holder is killed.
+    third, fourth = scene.current()
+    os.kill(third.serving.process.pid, signal.SIGKILL)
     killed = time.time()
-    _follows(scene, first)
-    scene.until(lambda: scene.written_since(first.user, killed) >= WRITTEN, "no bridge continues with everything")
+    _follows(scene, fourth)
+    scene.until(lambda: scene.written_since(fourth.user, killed) >= WRITTEN, "no bridge continues with everything")
     scene.changes.end()
 
-    found, wrong = without_the_lease(scene.audit, set(USERS))
+    _, wrong = without_the_lease(scene.audit, set(USERS))
     assert wrong == [], "a bridge without the Lease wrote"
-    back = min(write.came for write in found if write.user == first.user and write.came > killed)
-    gone_on = min(write.came for write in found if write.user == second.user)
-    taken = {"after a freeze": gone_on - frozen, "after a kill": back - killed}
-    assert max(taken.values()) < TAKEN_OVER, taken
+    looks = {
+        "after a freeze": lease_reads(scene.audit, second.user, frozen),
+        "after a kill": lease_reads(scene.audit, fourth.user, killed),
+    }
+    assert max(looks.values()) < LOOKS, looks
+
+
+def _freeze_the_holder(scene: Scene) -> tuple[Bridge, Bridge]:
+    """Freeze the bridge that holds the Lease; return it and the other one."""
+    while True:
+        holder, other = scene.current()
+        freeze(holder.serving.process.pid)
+        if scene.holder() == holder.user:
+            return holder, other
+        os.kill(holder.serving.process.pid, signal.SIGCONT)
 
 
 def _follows(scene: Scene, bridge: Bridge) -> None:
