@@ -377,11 +377,15 @@ class Loader:
             self.reconsider()
             await done
 
-    async def _finds_obstacles_to_served(self) -> bool:
-        """Return whether OPA has documents of others where the served set has modules or data."""
+    @property
+    def _claims_of_served(self) -> set[DataPath]:
+        """Return the parts of `data` at which the served set has modules, data or the view."""
         claims = {at for submission in self._served for _, at in list_claims(submission)}
-        if self._kubernetes():
-            claims.add(VIEW)
+        return claims | {VIEW} if self._view else claims
+
+    async def _finds_obstacles_to_served(self) -> bool:
+        """Return whether OPA has documents of others where the served set has modules, data or the view."""
+        claims = self._claims_of_served
         while True:
             try:
                 return bool(await self._activation.find_obstacles(claims))
@@ -852,7 +856,8 @@ class Loader:
             active = await self._activation.find_active()
         except BundleRefused as refused:
             self.bundles["refused"] += 1
-            if self._withdraw_refused(refused):
+            # Another bundle may own packages of the set since OPA's last start.
+            if await self._activation.find_obstacles(self._claims_of_served) or self._withdraw_refused(refused):
                 self.reconsider()
             else:
                 self._activation.give_up()
@@ -1017,25 +1022,27 @@ class Activation:
         self._given_up = self.revision
 
     async def find_obstacles(self, claimed: Collection[DataPath]) -> Mapping[DataPath, str]:
-        """Return the parts of `data` that OPA's bundle does not own yet and that are not empty, with what is there."""
+        """Return the parts of `data` that OPA's bundle does not own yet and that others own, with what is there.
+
+        Others own what is not empty, and the roots of other bundles.
+        """
         while claimed:
-            owned = await self._owned_roots()
-            taken = await self._find_taken(claimed, owned)
-            if not taken or owned == await self._owned_roots():  # otherwise OPA has activated a bundle in between
-                return await self._describe_obstacles(taken) if taken else {}
+            roots = await self._roots()
+            owned = roots.pop(BUNDLE_NAME, [])
+            taken = await self._find_taken(claimed, owned, roots)
+            if not taken or owned == (await self._roots()).get(BUNDLE_NAME, []):  # otherwise OPA has activated another
+                return await self._describe_obstacles(taken, roots) if taken else {}
         return {}
 
-    async def _describe_obstacles(self, taken: Collection[DataPath]) -> dict[DataPath, str]:
+    async def _describe_obstacles(
+        self, taken: Collection[DataPath], roots: Mapping[str, Sequence[DataPath]]
+    ) -> dict[DataPath, str]:
         """Return the owner of each of these parts: a bundle, a policy, or another client's data."""
-        bundles: Mapping[str, Any] = await self._opa.get(pointer("system", "bundles")) or {}
         policies = await self._opa.packages_of_policies()
         found = {}
         for path in taken:
             owners = [
-                f"the bundle {name}"
-                for name, bundle in sorted(bundles.items())
-                if name != BUNDLE_NAME
-                and any(overlap(tuple(root.split("/")), path) for root in bundle.get("manifest", {}).get("roots", [""]))
+                f"the bundle {name}" for name in sorted(roots) if any(overlap(root, path) for root in roots[name])
             ]
             owners += [
                 f"the policy {name}"
@@ -1053,15 +1060,23 @@ class Activation:
             return ""
         return DISK_STORAGE if isinstance(storage, Mapping) and storage.get("disk") else ""
 
-    async def _owned_roots(self) -> list[DataPath]:
-        roots = await self._opa.get(pointer("system", "bundles", BUNDLE_NAME, "manifest", "roots")) or []
-        return [tuple(root.split("/")) for root in roots]
+    async def _roots(self) -> dict[str, list[DataPath]]:
+        """Return the roots of OPA's bundles by name; one without a manifest owns everything."""
+        bundles: Mapping[str, Any] = await self._opa.get(pointer("system", "bundles")) or {}
+        return {
+            name: [tuple(filter(None, root.split("/"))) for root in bundle.get("manifest", {}).get("roots", [""])]
+            for name, bundle in bundles.items()
+        }
 
-    async def _find_taken(self, claimed: Collection[DataPath], owned: Sequence[DataPath]) -> list[DataPath]:
+    async def _find_taken(
+        self, claimed: Collection[DataPath], owned: Sequence[DataPath], others: Mapping[str, Sequence[DataPath]]
+    ) -> list[DataPath]:
         fresh = [path for path in claimed if not any(path[: len(root)] == root for root in owned)]
         limit = asyncio.Semaphore(_AT_ONCE)
 
         async def is_taken(path: DataPath) -> bool:
+            if any(overlap(root, path) for roots in others.values() for root in roots):
+                return True
             async with limit:
                 try:
                     found = await self._opa.get(pointer(*path))

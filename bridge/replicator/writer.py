@@ -453,8 +453,11 @@ class Claim:
             return True
         if marker.at == self._at:
             return False
-        who = f"{marker.owner} maintains it" if marker.at and marker.owner != self._owner else "it was restarted"
-        raise Lost(f"data in OPA differs from the written data: {who}", empty=not marker.at)
+        if marker.at and marker.owner != self._owner:
+            cause = f"{marker.owner} maintains it"
+        else:
+            cause = f"it {'has an earlier state' if marker.at else 'was restarted'}, or another OPA responds there"
+        raise Lost(f"data in OPA differs from the written data: {cause}", empty=not marker.at)
 
     @contextlib.contextmanager
     def _check_meanwhile(self) -> Iterator[None]:

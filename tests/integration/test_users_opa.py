@@ -11,7 +11,7 @@ from bridge.model.types import plural_by_rule
 from bridge.opa.bundle import archive_of, build_bundle
 from bridge.policy_loader import loader as module
 from bridge.policy_loader.assembly import kubernetes_view
-from tests.eventually import eventually
+from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, UsersOpa, author, loading, until
 
 FILE = 'package shared.authz\n\nallow if input.user == "root"\n'
@@ -87,6 +87,28 @@ async def test_data_and_a_bundle_in_the_way_are_named(opa_path: Path, tmp_path: 
         assert "OPA has data of another client at app.rbac" in (await bench.refused("rbac"))[3]
         assert "keep data outside of the packages" in bench.verdicts["rbac"].problems[0].message
         assert "OPA has the bundle " in (await bench.refused("owned"))[3]
+
+
+async def test_package_in_the_roots_of_another_bundle_is_refused_alone_also_after_a_restart_of_opa(
+    opa_path: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "own.tar.gz"
+    rego = {"a.rego": "package owned.a\n\nx := 1\n"}
+    bundle.write_bytes(build_bundle(rego, {}, ["owned"]).content)
+    async with loading(opa_path, start=partial(UsersOpa, opa_path, tmp_path, "--bundle", str(bundle))) as bench:
+        bench.put("empty", "package owned.nothing.there\n\nx := 1\n")
+        bench.put("above", "package later\n\nx := 1\n")
+        bench.put("team", "package team\n\nx := 1\n")
+        await bench.until_active("team", "above")
+        message = (await bench.refused("empty"))[3]
+        assert "OPA has the bundle " in message
+        assert "at owned.nothing.there" in message
+        assert await bench.opa.get("owned") == {"a": {"x": 1}}
+        bundle.write_bytes(build_bundle(rego, {}, ["later/part", "owned"]).content)
+        await bench.managed.restart()
+        assert "OPA has the bundle " in (await bench.refused("above"))[3]
+        await eventually(lambda: bench.opa.get("team"), equal_to({"x": 1}))
+        assert await bench.opa.get("owned") == {"a": {"x": 1}}
 
 
 async def test_disk_storage_is_named(opa_path: Path, tmp_path: Path) -> None:
