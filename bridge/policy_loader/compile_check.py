@@ -147,6 +147,11 @@ class RuleHead(NamedTuple):
             return True
         return (self.exclusive or other.exclusive) and not (self.constant and self.constant == other.constant)
 
+    def within(self, package: Iterable[str]) -> Self:
+        """Return the head with its path below `data` as its ref, to compare it with those of other packages."""
+        (_, name), *rest = self.ref
+        return self._replace(ref=(*(("string", part) for part in package), ("string", name), *rest))
+
     @property
     def name(self) -> str:
         """Return the name up to its first variable part, in dotted form."""

@@ -7,10 +7,10 @@ would be slow: all are checked together first, and apart only if that finds faul
 
 import math
 import time
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from bridge.model.keys import Key, pointer
 from bridge.opa.bundle import Bundle
@@ -51,6 +51,15 @@ EVALUATION_CONFLICT = "eval_conflict_error"  # OPA's code of two values of one r
 IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents of another client
 RULE_CONFLICT = "rule_conflict"
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
+
+
+class _Claim(NamedTuple):
+    """A rule of a submission in a package that others share; `full` is the head with the whole path."""
+
+    submission: Submission
+    head: RuleHead
+    package: DataPath
+    full: RuleHead
 
 
 DATA_OF_CLIENTS = "data of another client"
@@ -135,13 +144,16 @@ class Judge:
         lost = [one for one in await self._find_heads(submission) if one[0][0] != "bridge"]
         mine = {package for package, _ in lost}
         theirs = [
-            one for other in served if mine & {*packages(other).values()} for one in await self._find_heads(other)
+            head.within(package)
+            for other in served
+            if any(overlap(package, at) for package in packages(other).values() for at in mine)
+            for package, head in await self._find_heads(other)
         ]
         kept = [
             (package, head)
             for package, head in lost
             # What fails contradicts equal constants, too.
-            if not any(at == package and head._replace(constant="").contradicts(other) for at, other in theirs)
+            if not any(head.within(package)._replace(constant="").contradicts(other) for other in theirs)
         ]
         if lost and not kept:
             return None
@@ -195,59 +207,59 @@ class Judge:
                     yield Fault(submission.author, ModuleProblem(name, line, 1, "claim_refused", text), own=True)
 
     async def _check_rules(self, submissions: Sequence[Submission]) -> Sequence[Fault]:
-        """Return the rules that can contradict those of an older author of their package.
+        """Return the rules that can contradict those of an older author of their package, or of one above or below it.
 
         OPA would find that only when it evaluates both, and then neither has a value.
         """
-        sharing = Counter(package for one in submissions for package in set(packages(one).values()))
-        claims: dict[tuple[DataPath, str], dict[Key, list[tuple[Submission, RuleHead]]]] = {}
+        shared = _find_shared(submissions)
+        claims: dict[DataPath, dict[Key, list[_Claim]]] = {}  # by the root of packages, and the next part
         for submission in submissions:
-            if all(sharing[package] == 1 for package in packages(submission).values()):
+            if shared.keys().isdisjoint(packages(submission).values()):
                 continue
             places = Places([submission])
             for head in await self._find_rules(submission, places):
                 if isinstance(head, Finding):
                     return [replace(places.fault(*head), author=submission.author, own=True)]
                 package = package_of(places.modules[head.path])
-                if package and sharing[package] > 1:
-                    named = claims.setdefault((package, str(head.ref[0][1])), {})
-                    named.setdefault(submission.author, []).append((submission, head))
+                if package and package in shared:
+                    path = (*package, str(head.ref[0][1]))[: len(shared[package]) + 1]
+                    claim = _Claim(submission, head, package, head.within(package))
+                    claims.setdefault(path, {}).setdefault(submission.author, []).append(claim)
         return [
             fault
-            for (package, _), found in claims.items()
+            for found in claims.values()
             if len(found) > 1
-            for fault in self._name_contradictions(package, [*found.values()])
+            for fault in self._name_contradictions([*found.values()])
         ]
 
-    def _name_contradictions(
-        self, package: DataPath, claims: Sequence[Sequence[tuple[Submission, RuleHead]]]
-    ) -> Iterator[Fault]:
-        """Return one fault for each author of rules of one name that may contradict those of an older one."""
-        taken: dict[tuple[Any, ...], list[tuple[Submission, RuleHead]]] = {}  # by the terms of the name
+    def _name_contradictions(self, claims: Sequence[Sequence[_Claim]]) -> Iterator[Fault]:
+        """Return one fault for each author of rules that may contradict those of an older one."""
+        taken: dict[tuple[Any, ...], list[tuple[Submission, RuleHead]]] = {}  # by the terms of the path
         variable: list[tuple[Submission, RuleHead]] = []
-        for claim in sorted(claims, key=lambda found: self.rank(found[0][0], package)):
+        for claim in sorted(claims, key=lambda rules: min(self.rank(one.submission, one.package) for one in rules)):
             fault = None
-            for one, head in claim:
+            for one in claim:
+                head = one.full
                 near = [*taken.get(head.terms, ()), *variable]
                 if None in head.terms:
                     near = [other for found in taken.values() for other in found]
                 if owner := next((other for other, its in near if head.contradicts(its)), None):
-                    fault = self._describe_contradiction(package, one, head, owner.author)
+                    fault = self._describe_contradiction(one, owner.author)
                     yield fault
                     break
-            for one, head in () if fault else claim:
+            for submission, _, _, head in () if fault else claim:
                 alike = taken.setdefault(head.terms, [])
                 kinds = [(its.exclusive, its.constant) for _, its in alike]
                 # Each rule contradicts one of two that differ, so more need not be compared.
                 if len(kinds) < _TELLING and (head.exclusive, head.constant) not in kinds:
-                    alike.append((one, head))
-                    variable += [(one, head)] if None in head.terms else []
+                    alike.append((submission, head))
+                    variable += [(submission, head)] if None in head.terms else []
 
-    def _describe_contradiction(self, package: DataPath, one: Submission, head: RuleHead, owner: Key) -> Fault:
-        places = Places([one])
-        line = line_of_rule(places.modules[head.path], head.name)
-        text = f"{'.'.join(package)}.{head.name} belongs to {owner}, and may have other values: rename the rule"
-        return replace(places.fault(head.path, line, 1, RULE_CONFLICT, text), own=True)
+    def _describe_contradiction(self, claim: _Claim, owner: Key) -> Fault:
+        places, path = Places([claim.submission]), claim.head.path
+        line = line_of_rule(places.modules[path], claim.head.name)
+        text = f"{claim.full.name} belongs to {owner}, and may have other values: rename the rule"
+        return replace(places.fault(path, line, 1, RULE_CONFLICT, text), own=True)
 
     async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
         if id(submission) not in self._heads:
@@ -350,6 +362,21 @@ def _name_largest(fault: Fault, submissions: Sequence[Submission]) -> Fault:
     largest = sorted(sizes, key=lambda author: (-sizes[author], author))[:2]
     named = " and ".join(f"{author} ({max(1, sizes[author] >> 10)} KiB)" for author in largest)
     return replace(fault, problem=replace(fault.problem, message=f"{fault.problem.message}; the largest are {named}"))
+
+
+def _find_shared(submissions: Sequence[Submission]) -> dict[DataPath, DataPath]:
+    """Return the packages that are equal to, above or below one of another author, each with the topmost of these."""
+    authors: dict[DataPath, set[Key]] = {}  # of packages at or below a path
+    for submission in submissions:
+        for package in packages(submission).values():
+            for length in range(1, len(package) + 1):
+                authors.setdefault(package[:length], set()).add(submission.author)
+    found = {package for submission in submissions for package in packages(submission).values()}
+    topmost = {
+        package: next(package[:length] for length in range(1, len(package) + 1) if package[:length] in found)
+        for package in found
+    }
+    return {package: top for package, top in topmost.items() if len(authors[top]) > 1}
 
 
 def list_claims(submission: Submission) -> list[tuple[str, DataPath]]:

@@ -44,9 +44,7 @@ from bridge.policy_loader.judgement import (
     failures_by_author,
     fault_of,
     find_culprit,
-    joined,
     list_claims,
-    problems_of,
     require_result,
     select,
 )
@@ -915,8 +913,8 @@ class Loader:
         started, limit, entry.tried = clock.time(), max(entry.patience, self._bound), submission
         try:
             async with asyncio.timeout(limit):
-                faults = await self._judge.find_faults([*joined({}, [*base, submission]).values()])
-                problems = problems_of(submission.author, faults)
+                chosen, found = await select(base, [submission], self._judge.find_faults, self._judge.may_break)
+                problems = () if chosen.get(submission.author) is submission else found[id(submission)]
         except TimeoutError:
             text = f"checking this version took more than {limit:g} s; the bridge will retry it on its own"
             problems = (ModuleProblem("", 0, 0, "timeout", text),)

@@ -437,6 +437,34 @@ async def test_younger_author_may_not_contradict_a_rule_of_the_package(bench: Be
     assert await bench.opa.get("team/limit") == 3
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("package acme\n\nguard.limit := 99\n", "acme.guard.limit"),
+        ('package acme\n\nguard[name] := 99 if some name in ["limit", "deny"]\n', "acme.guard"),
+        ("package acme.guard.more\n\nrest := 1\n", ""),
+        ("package acme.guard.kinds\n\nservice := 2\n", "acme.guard.kinds.service"),
+    ],
+    ids=["by a path", "by any name", "beside it", "below a rule"],
+)
+async def test_younger_author_may_not_reach_into_the_package_of_an_older_one(
+    bench: Bench, text: str, name: str
+) -> None:
+    """Not from a package above or below it either: OPA finds two values only when it evaluates both."""
+    rules = ("limit := 3", 'deny contains "no" if input.x', 'kinds[kind] := 1 if some kind in {"pod"}')
+    bench.put("older", "\n\n".join(("package acme.guard", *rules)), created="2026-01-01T00:00:00Z")
+    await bench.until_active("older")
+    bench.put("younger", text, created="2026-02-01T00:00:00Z")
+    if name:
+        _, line, code, message = await bench.refused("younger")
+        assert (line, code) == (3, "rule_conflict")
+        assert message.startswith(f"{name} belongs to core/ConfigMap/policies/older")
+    else:
+        await bench.until_active("younger")
+    found = await bench.opa.ask("acme/guard", {"x": True})
+    assert (found["limit"], found["deny"], found["kinds"]) == (3, ["no"], {"pod": 1})
+
+
 async def test_authors_share_sets_and_rules_that_are_only_true(bench: Bench) -> None:
     bench.put("old", "package team\n\ndefault allow := false\n\nallow if input.a\n\ndeny contains 1\n", created=OLDER)
     bench.put("young", "package team\n\nallow if input.b\n\ndeny contains 2\n", created=YOUNGER)

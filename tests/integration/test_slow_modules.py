@@ -84,6 +84,33 @@ async def test_versions_of_one_author_become_active_while_others_change_slow_tes
         await eventually(lambda: bench.opa.get("team"), lambda team: team and set(names) <= team.keys())
 
 
+async def test_late_version_of_an_older_author_takes_the_rules_of_a_younger_one_out(
+    opa_path: Path, tmp_path: Path
+) -> None:
+    """A late check decides as any other: the younger author freezes no name."""
+    busy, slow = tmp_path / "busy", tmp_path / "opa"
+    slow.write_text(f'#!/bin/sh\ntest ! -e {busy} || sleep {QUICK + 1}\nexec {opa_path} "$@"\n')
+    slow.chmod(0o755)
+    async with loading(opa_path) as bench:
+        loader = Loader(bench.opa, bench.endpoint, Checker(slow, FEW.modules), FEW)
+        bench.loader, bench.verdicts = loader, {}
+        loader.listen(lambda reported: bench.verdicts.update({reported.author.name: reported}))
+        loader.listed()
+        async with working(loader.run):
+            constant = "operations := {{{0}}}\n".format
+            bench.put("old", f"package team\n\n{constant('1, 2')}", created="2026-01-01T00:00:00Z")
+            await bench.until_active("old")
+            bench.put("young", f"package team\n\n{constant('1, 2')}", created="2026-02-01T00:00:00Z")
+            await bench.until_active("young")
+            busy.touch()
+            bench.put("old", f"package team\n\n{constant('1')}", created="2026-01-01T00:00:00Z", version="2")
+            await bench.until_late("old", version="2")
+            busy.unlink()
+            await bench.until_active("old", version="2")
+            assert (await bench.refused("young"))[2] == "rule_conflict"
+            assert await bench.opa.get("team/operations") == [1]
+
+
 async def test_an_opa_keeps_the_modules_of_a_former_run_while_they_are_checked_again(
     opa_path: Path, tmp_path: Path
 ) -> None:
