@@ -440,6 +440,7 @@ HIERARCHY = ("bridge", "extensions", "hierarchy")  # modules below declare links
 PROXIES = ("bridge", "extensions", "proxies")  # modules below read configurations of proxies
 STRATEGIES = ("bridge", "strategies")  # modules below merge effective policies
 GUARDRAILS = ("bridge", "guardrails")  # modules below judge what is in effect
+MOST_PARTS = 64  # of a package's name
 VIEW = ("kubernetes",)  # the package of the view of replicated objects
 VIEW_MISSING = "view_missing"  # the code of the problem that a module reads the view, and OPA lacks it
 _OWN = "claim_refused"  # the code of these problems
@@ -566,6 +567,8 @@ def _find_holder(held: dict[DataPath, Submission], path: DataPath, but: Submissi
 def _explain_refusal(path: DataPath, *, data: bool = False) -> str:
     if not path or not all(path):
         return "a part of it is empty"
+    if len(path) > MOST_PARTS:
+        return f"it has more than {MOST_PARTS} parts: choose a shorter name"
     if any("/" in part for part in path):
         return "a part of it contains a slash, which OPA's bundles do not support"
     if path[0] == "system":

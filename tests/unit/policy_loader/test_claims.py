@@ -33,7 +33,15 @@ def test_a_package_is_read_where_it_is_plain(text: str, package: tuple[str, ...]
 
 @pytest.mark.parametrize(
     "package",
-    ["team", "a.b", "kubernetes.admission", "bridge.strategies.x", "bridge.extensions.hierarchy.x.more", "bridges"],
+    [
+        "team",
+        "a.b",
+        "a" + 63 * ".a",
+        "kubernetes.admission",
+        "bridge.strategies.x",
+        "bridge.extensions.hierarchy.x.more",
+        "bridges",
+    ],
 )
 def test_paths_that_every_author_may_claim(package: str) -> None:
     assert find_flaws(submission("a", package)) == []
@@ -44,7 +52,7 @@ def test_paths_that_every_author_may_claim(package: str) -> None:
     [
         *("bridge", "bridge.v1", "bridge.strategies", "bridge.extensions.x", "bridge.extensions.hierarchy"),
         *("bridge_state", "bridge_modules", "bridge_settings", "kinds", "objects", "objects.core", "index.a"),
-        *("bridge_view", "clusters.east", "system", "system.authz", 'a["b/c"]', 'a[""]'),
+        *("bridge_view", "clusters.east", "system", "system.authz", 'a["b/c"]', 'a[""]', "a" + 64 * ".a"),
     ],
 )
 def test_names_that_no_client_may_claim(package: str) -> None:
