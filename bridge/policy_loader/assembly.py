@@ -252,7 +252,7 @@ JUDGING = (*MERGING, GUARDRAILS)  # those on which the results of guardrails dep
 _BEYOND = re.compile(r"""(?<![\w."])data\b(?!\.bridge\.)""")
 _MENTION = re.compile(r"""(?<![\w."])data\b((?:\.\w+|\["[^"\n]*"\])*)""")
 _SEGMENT = re.compile(r"""\.(\w+)|\["([^"]*)"\]""")
-_COMMENT = re.compile(r"^\s*#.*$", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _PURE = ("bridge", "lib")  # packages that read no objects
 
 
