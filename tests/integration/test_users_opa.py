@@ -105,7 +105,7 @@ async def test_package_in_the_roots_of_another_bundle_is_refused_alone_also_afte
         assert "at owned.nothing.there" in message
         assert await bench.opa.get("owned") == {"a": {"x": 1}}
         bundle.write_bytes(build_bundle(rego, {}, ["later/part", "owned"]).content)
-        await bench.managed.restart()
+        await cast("UsersOpa", bench.managed).restart()
         assert "OPA has the bundle " in (await bench.refused("above"))[3]
         await eventually(lambda: bench.opa.get("team"), equal_to({"x": 1}))
         assert await bench.opa.get("owned") == {"a": {"x": 1}}
