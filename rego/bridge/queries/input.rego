@@ -43,16 +43,25 @@ problem(fields) := input_problem if {
 
 # The first problem of the input fields that several queries have.
 input_problem := _changes_problem if {
-	input.changes
+	"changes" in object.keys(input)
 	_changes_problem
 } else := error("InvalidInput", "sourceNamespace must be the name of a namespace") if {
 	not is_string(source)
 } else := error("UnknownPolicyKind", message) if {
 	not kinds.get(input.policyKind)
 	message := sprintf("%v is not an active policy kind; active kinds: %s", [input.policyKind, concat(", ", sort(kinds.in_use))])
+} else := error("InvalidInput", sprintf("%s must be true or false", [wrong[0]])) if {
+	wrong := [field | some field, value in object.filter(input, _flags); not is_boolean(value)]
 }
 
-_changes_problem := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
+# The text "false" would count as true.
+_flags := {"allPaths", "fields", "identified", "skipMissing", "staged"}
+
+_changes_problem := error("InvalidInput", "changes must be an object with upsert and delete") if {
+	not is_object(input.changes)
+} else := error("InvalidInput", replace(unknown, "the input", "changes")) if {
+	unknown := likeness.unknown_field(object.keys(input.changes), {"delete", "upsert"})
+} else := error("InvalidInput", "changes.upsert must be a list of objects with apiVersion, kind and metadata.name") if {
 	not _are_objects(object.get(input, ["changes", "upsert"], []))
 } else := error("InvalidInput", sprintf("changes.upsert has %s twice", [sort(lookup.duplicate_keys)[0]])) if {
 	count(lookup.duplicate_keys) > 0

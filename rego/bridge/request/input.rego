@@ -132,7 +132,7 @@ _forms := array.flatten([
 		["protocol", {"enum": _protocols}, sprintf("protocol must be one of %s", [concat(", ", _protocols)])],
 		["port", {"type": "integer", "minimum": 1, "maximum": 65535}, "port must be a number from 1 to 65535"],
 		["path", {"pattern": `^/[^?#]*$`}, "path must begin with / and must not contain ?: use query for parameters"],
-		["grpc", {"type": "object", "required": ["service", "method"], "properties": {"service": _no_slash, "method": _no_slash}}, "grpc must have service and method, both strings without /"],
+		["grpc", {"type": "object", "required": ["service", "method"], "additionalProperties": false, "properties": {"service": _no_slash, "method": _no_slash}}, "grpc must have service and method, both strings without /"],
 	],
 	[[field, _values, sprintf("%s must be an object of strings, or of lists of strings", [field])] |
 		some field in ["headers", "query"]

@@ -96,7 +96,7 @@ impact := problem if {
 } else := problem if {
 	problem := queries.problem([
 		["policy", "policy"],
-		["limit", {"type": "number", "exclusiveMinimum": true, "minimum": 0}, "limit must be a number above 0"],
+		["limit", {"type": "integer", "minimum": 1}, "limit must be a whole number above 0"],
 	])
 } else := problem if {
 	problem := queries.unknown_field({"policy", "limit", "fields"})

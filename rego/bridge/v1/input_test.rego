@@ -12,6 +12,9 @@ _invalid(message) := {"code": "InvalidInput", "message": message}
 test_bad_changes_are_an_error if {
 	upsert := "changes.upsert must be a list of objects with apiVersion, kind and metadata.name"
 	every row in [
+		[[], "changes must be an object with upsert and delete"],
+		[null, "changes must be an object with upsert and delete"],
+		[{"upserts": []}, "changes has an unknown field, upserts; did you mean \"upsert\"?"],
 		[{"upsert": "x"}, upsert],
 		[{"upsert": [{"kind": "Service"}]}, upsert],
 		[{"upsert": [null]}, upsert],
@@ -21,6 +24,19 @@ test_bad_changes_are_an_error if {
 	] {
 		_problem({"changes": row[0], "targets": []}) == _invalid(row[1])
 	}
+}
+
+test_a_text_or_a_number_is_no_flag if {
+	every flag in ["allPaths", "fields", "skipMissing", "staged"] {
+		_problem({"targets": [], flag: "false"}) == _invalid(sprintf("%s must be true or false", [flag]))
+		not _problem({"targets": [], flag: false})
+	}
+	violations := v1.violations with input as {"identified": 1}
+	violations.error == _invalid("identified must be true or false")
+	tree := v1.tree with input as {"refused": 0}
+	tree.error == _invalid("refused must be true or false")
+	status := v1.status with input as {"policies": [], "problems": "no"}
+	status.error == _invalid("problems must be true or false")
 }
 
 test_a_policy_kind_that_is_none_is_an_error_that_names_the_active_kinds if {
@@ -95,8 +111,8 @@ test_a_field_of_another_form_is_an_error_that_explains_the_form if {
 			"gateway must be the key of a Gateway, or of a mesh frontend, ",
 			"<group>/<Kind>/<namespace>/<name>[@frontend]",
 		])],
-		[{"depth": 16}, "tree", "depth must be a number from 0 to 15"],
-		[{"depth": -1}, "tree", "depth must be a number from 0 to 15"],
+		[{"depth": 16}, "tree", "depth must be a whole number from 0 to 15"],
+		[{"depth": -1}, "tree", "depth must be a whole number from 0 to 15"],
 		[{"items": [["route", "core/Service/shop/cart"]]}, "reports", "items must be a list of pairs, [policy, <key>] or [object, <key>]"],
 		[{"constraints": "all"}, "constraints", "constraints must be a list of names of Constraints"],
 		[{"replicated": [1]}, "constraints", "replicated must be a list of types, <group>/<Kind>"],
