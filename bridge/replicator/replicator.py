@@ -39,10 +39,13 @@ _NO_MODULES = (
 )
 
 
-async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> None:
+async def wait_for_active_modules(
+    opa: Opa, rules: Callable[[], str | None], waiting: Callable[[str], None] = lambda _: None
+) -> None:
     """Wait for an OPA that responds and has the bridge's Rego; report once what it waits for.
 
-    `rules` returns None while OPA does not have the expected modules.
+    `rules` returns None while OPA does not have the expected modules. `waiting` is called with what it waits for, and
+    with "" at the end.
     """
     said = ""
     clock = asyncio.get_running_loop().time
@@ -60,12 +63,14 @@ async def wait_for_active_modules(opa: Opa, rules: Callable[[], str | None]) -> 
         nonlocal said
         error = state.outcome.exception() if state.outcome else None
         why = _NO_MODULES if isinstance(error, OpaUndefined) else str(error)
+        waiting(why)
         if why != said and clock() - since > PATIENCE:
             log.info("waiting for OPA", why=why)
             said = why
 
     retry = retry_if_exception_type(OpaError)
     await AsyncRetrying(retry=retry, wait=wait, before_sleep=report, sleep=asyncio.sleep)(query)
+    waiting("")
 
 
 _INCOMPLETE = "the initial sync of OPA is incomplete"
@@ -108,6 +113,7 @@ class Replicator:
         self._machine = SyncMachine()
         self.filled = self._machine.synced
         self._signs = 0  # number of signs that OPA was restarted
+        self._waiting_for = ""  # why OPA does not get the objects now
         self._checked = 0  # `_signs` before the last check of OPA
         self.counted = ReplicationCounts()
         self._opa = opa
@@ -170,6 +176,10 @@ class Replicator:
             return _INCOMPLETE
         return "" if self._checked == self._signs else "OPA may have been restarted, check in progress"
 
+    def explain_unready(self) -> str:
+        """Return `unready` with what an incomplete sync waits for."""
+        return ": ".join(filter(None, [self.unready, self._waiting_for])) if self.unready else ""
+
     def doubt(self) -> None:
         """Check OPA immediately, because of a sign of a restart."""
         self._signs += 1
@@ -223,7 +233,7 @@ class Replicator:
             if emptied:
                 self._claim.complete = False
                 self._start_over()  # immediately: the source delivers while OPA starts
-            await wait_for_active_modules(self._opa, self._rules)
+            await wait_for_active_modules(self._opa, self._rules, self._note_waiting)
             self._linked_by = self._rules() or ""
             self._machine.on(SyncEvent.MODULES_LOADED)
             try:
@@ -245,9 +255,13 @@ class Replicator:
                 self._notify(Notice(refilling=True))
                 await backoff.wait()
 
+    def _note_waiting(self, why: str) -> None:
+        self._waiting_for = why
+
     def _note_delay(self, error: OpaError | None) -> None:
         if error is not None and self._intake.exhausted:
             raise error
+        self._note_waiting("" if error is None else str(error))
         before = self.state
         after = self._machine.on(SyncEvent.ANSWERED if error is None else SyncEvent.DELAYED)
         if before is after:

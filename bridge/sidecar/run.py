@@ -149,7 +149,7 @@ class Parts:
         """What keeps each part from being ready, by the name of its check."""
         checks: dict[str, Callable[[], str]] = {
             "policies": lambda: self.loading.loader.unready or self.loading.authors.unready,
-            "replicator": lambda: self.replicator.unready,
+            "replicator": self.replicator.explain_unready,
         }
         return checks | ({"webhook": self.webhook.readiness} if self.webhook else {})
 

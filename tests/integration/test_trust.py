@@ -14,8 +14,12 @@ from bridge.kube.errors import Untrusted
 from bridge.opa.address import TlsFiles
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable
+from bridge.replicator.replicator import Replicator
 from tests.controlplane.credentials import write_kubeconfig
 from tests.controlplane.plane import ControlPlane
+from tests.eventually import eventually
+from tests.integration.scripted import ScriptedSource
+from tests.working import working
 
 PATIENCE = 300.0
 
@@ -98,6 +102,13 @@ async def test_an_opa_of_another_name_is_not_spoken_to(secured: Secured) -> None
     async with Opa(secured.other_name, tls=TlsFiles(secured.authority)) as opa:
         with pytest.raises(OpaUnavailable, match=r"(?i)hostname mismatch|not valid for"):
             await opa.get("x")
+
+
+async def test_readiness_names_the_certificate_that_has_other_names(secured: Secured) -> None:
+    async with Opa(secured.other_name, tls=TlsFiles(secured.authority)) as opa:
+        replicator = Replicator(ScriptedSource(()), opa, ("core/Service",))
+        async with working(replicator.run):
+            await eventually(lambda: "write one of its names in the URL" in replicator.explain_unready())
 
 
 @pytest.mark.parametrize(
