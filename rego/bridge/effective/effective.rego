@@ -346,11 +346,15 @@ outcome(attached, policy) := _outcome(attached, policy, own, object.filter(leave
 _outcome(attached, policy, own, left) := {"outcome": "Programmed", "overriddenBy": []} if {
 	own == left
 } else := {
-	"outcome": {true: "PartiallyProgrammed", false: "Overridden"}[policy in owners],
+	"outcome": _outcome_of_rest(policy, owners),
 	"overriddenBy": sort(_overriding(attached, policy, owners, object.keys(own) - object.keys(left))),
 } if {
 	owners := _owners(left)
 }
+
+_outcome_of_rest(policy, owners) := "PartiallyProgrammed" if {
+	policy in owners
+} else := "Overridden"
 
 _owners(leaves) := {owner | some origin in leaves; some owner in merge.as_list(origin)}
 

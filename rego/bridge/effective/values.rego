@@ -60,6 +60,13 @@ leaves_at(effect, field) := [{"path": _pointer(named), "value": value, "policies
 #   `value` was removed by a null.
 fields(effect) := [object.union(
 	{"field": pointer, "policies": sort(merge.as_list(effect.origins[pointer]))},
+	{"value": value | value := object.get({"": effect.spec}, path, null); value != null},
+) |
+	some [path, pointer] in sort([[split(pointer, "/"), pointer] | some pointer, _ in effect.origins])
+] if {
+	not regex.match(`/[0-9]|~`, concat("", object.keys(effect.origins))) # segments are the keys of objects as they are
+} else := [object.union(
+	{"field": pointer, "policies": sort(merge.as_list(effect.origins[pointer]))},
 	{"value": value | value := values[pointer]},
 ) |
 	some [_, pointer] in sort([[[_ordered(segment) | some segment in leaves.segments(pointer)], pointer] | some pointer, _ in effect.origins])

@@ -43,7 +43,7 @@ _types_by_protocol := {
 # A listener allows routes of a type, by its protocol and its allowedRoutes (Gateway API, AllowedRoutes.kinds).
 _kind_allowed(listener, type) if {
 	_by_protocol(listener, type)
-	count(object.get(listener, ["allowedRoutes", "kinds"], [])) == 0
+	object.get(listener, ["allowedRoutes", "kinds"], []) == []
 } else if {
 	some kind in listener.allowedRoutes.kinds
 	[group, name] := split(type, "/")

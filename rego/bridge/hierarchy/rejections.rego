@@ -157,74 +157,77 @@ names_route(link) if {
 }
 
 _rejection_message(link) := message if {
+	link.reason in {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
 	message := _listener_message(link)
 } else := sprintf("you can't read %s", [keys.describe(named)]) if {
+	lookup.reads_in_part
 	named := {"ParentNotFound": link.parent, "ChildNotFound": link.child, "BackendNotFound": link.child}[link.reason]
 	lookup.may_be_unread(keys.whole(named))
-} else := sprintf("no route in %s has the label delegation.kgateway.dev/label: %s and can take requests of this route", [place, parts.name]) if {
-	index.is_delegation_label(link.child)
-	parts := keys.parse(link.child)
+} else := _message(link.reason, link.parent, link.child)
+
+# The message of a reason, a function of each: a template for all would cost more expressions.
+_message("ParentNotFound", parent, _) := sprintf("%s does not exist", [keys.describe(parent)])
+_message("ChildNotFound", _, child) := sprintf("%s does not exist", [keys.describe(child)])
+
+_message("BackendNotFound", _, child) := sprintf("no route in %s has the label delegation.kgateway.dev/label: %s and can take requests of this route", [place, parts.name]) if {
+	index.is_delegation_label(child)
+	parts := keys.parse(child)
 	place := object.get({"all": "any namespace"}, parts.namespace, sprintf("namespace %s", [parts.namespace]))
-} else := sprintf("no route in namespace %s can take requests of this route", [keys.namespace(link.child)]) if {
-	endswith(link.child, "/*")
-} else := sprintf("%s has no port %s", [keys.describe(keys.object_of(link.child)), keys.parse(link.child).section]) if {
-	link.reason == "BackendNotFound"
-	is_port(link.child)
-} else := strings.replace_n(words, text) if {
-	text := _messages[link.reason]
-	words := {word: _word(word, link.parent, link.child) | some word in regex.find_n(`{[^}]*}`, text, -1)}
+} else := sprintf("no route in namespace %s can take requests of this route", [keys.namespace(child)]) if {
+	endswith(child, "/*")
+} else := sprintf("%s has no port %s", [keys.describe(keys.object_of(child)), keys.parse(child).section]) if {
+	is_port(child)
+} else := sprintf("%s does not exist", [keys.describe(child)])
+
+_message("PortNotSpecified", parent, child) := sprintf("%s names %s without a port: a backendRef to a Service needs one", [keys.describe(parent), keys.describe(child)])
+
+_message("UnsupportedProtocol", parent, child) := sprintf("port %s of %s is not for %s: its protocol is %s", [
+	parts.section,
+	keys.describe(parts.object),
+	{true: "UDP", false: "TCP"}[keys.parse(parent).kind == "UDPRoute"],
+	concat(" and ", sort(port_protocols(parts.object, parts.section))),
+]) if {
+	parts := keys.parse(child)
 }
 
-_word("{parent}", parent, _) := keys.describe(parent)
-_word("{child}", _, child) := keys.describe(child)
-_word("{is no parent}", parent, _) := "is a route, and none of its rules has this route as backend" if {
+_message("RefNotPermitted", parent, child) := sprintf("no ReferenceGrant in namespace %s lets %s name %s", [
+	keys.parse(child).namespace,
+	keys.describe(parent),
+	keys.describe(child),
+])
+
+_message("NoMatchingParent", parent, child) := sprintf("%s is a route, and none of its rules has this route as backend", [keys.describe(parent)]) if {
 	levels.of(parent) == "Route"
-}
-
-_word("{is no parent}", parent, child) := sprintf("has no listener or port with the sectionName and port that %s names", [keys.describe(child)]) if {
-	levels.of(parent) != "Route"
-	not is_unread_parent(parent)
-}
-
-_word("{is no parent}", parent, _) := sprintf("is a parent that the bridge does not read: requests may reach the rules of the route there%s", [hint]) if {
+} else := sprintf("%s is a parent that the bridge does not read: requests may reach the rules of the route there%s", [keys.describe(parent), hint]) if {
 	is_unread_parent(parent)
 	hint := concat("", [". Since Gateway API 1.5 it is a ListenerSet" | keys.parse(parent).kind == "XListenerSet"])
+} else := sprintf("%s has no listener or port with the sectionName and port that %s names", [keys.describe(parent), keys.describe(child)])
+
+_message("NoMatchingListenerHostname", parent, child) := sprintf("none of the hostnames of %s is one of %s", [keys.describe(child), keys.describe(parent)])
+
+_message("ListenerIsolation", parent, child) := sprintf("more specific listeners take all requests for the hostnames of %s from %s", [keys.describe(child), keys.describe(parent)])
+
+_message("NotAllowedByListeners", parent, child) := sprintf("%s does not accept %ss from namespace %s. Check its protocol and allowedRoutes", [keys.describe(parent), parts.kind, parts.namespace]) if {
+	parts := keys.parse(child)
 }
 
-_word("{kind}", _, child) := keys.parse(child).kind
-_word("{namespace}", _, child) := keys.parse(child).namespace
-_word("{service}", _, child) := keys.describe(keys.object_of(child))
-_word("{port}", _, child) := keys.parse(child).section
-_word("{own protocol}", parent, _) := {true: "UDP", false: "TCP"}[keys.parse(parent).kind == "UDPRoute"]
-_word("{protocols}", _, child) := concat(" and ", sort(port_protocols(parts.object, parts.section))) if parts := keys.parse(child)
+_message("NotItsParent", parent, child) := sprintf("%s delegates requests to %s, which names other parents", [keys.describe(parent), keys.describe(child)])
 
-_messages := {
-	"ParentNotFound": "{parent} does not exist",
-	"ChildNotFound": "{child} does not exist",
-	"BackendNotFound": "{child} does not exist",
-	"PortNotSpecified": "{parent} names {child} without a port: a backendRef to a Service needs one",
-	"UnsupportedProtocol": "port {port} of {service} is not for {own protocol}: its protocol is {protocols}",
-	"RefNotPermitted": "no ReferenceGrant in namespace {namespace} lets {parent} name {child}",
-	"NoMatchingParent": "{parent} {is no parent}",
-	"NoMatchingListenerHostname": "none of the hostnames of {child} is one of {parent}",
-	"ListenerIsolation": "more specific listeners take all requests for the hostnames of {child} from {parent}",
-	"NotAllowedByListeners": "{parent} does not accept {kind}s from namespace {namespace}. Check its protocol and allowedRoutes",
-	"NotItsParent": "{parent} delegates requests to {child}, which names other parents",
-	"HostnamesOfDelegate": "{parent} delegates requests to {child}, which has hostnames: a delegate has those of the delegating route",
-	"NoMatchWithin": "{parent} delegates requests to {child}, and nothing that this matches is within what the rule matches",
-	"Cycle": "{parent} is already below {child}: an extension's links form a cycle, and paths are cut there",
-	"Conflicted": "{parent} does not accept {kind}s here, because routes of another type use its ports. If a port has several types, the first of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute applies",
-}
+_message("HostnamesOfDelegate", parent, child) := sprintf("%s delegates requests to %s, which has hostnames: a delegate has those of the delegating route", [keys.describe(parent), keys.describe(child)])
+
+_message("NoMatchWithin", parent, child) := sprintf("%s delegates requests to %s, and nothing that this matches is within what the rule matches", [keys.describe(parent), keys.describe(child)])
+
+_message("Cycle", parent, child) := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [keys.describe(parent), keys.describe(child)])
+
+_message("Conflicted", parent, child) := sprintf("%s does not accept %ss here, because routes of another type use its ports. If a port has several types, the first of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute applies", [keys.describe(parent), keys.parse(child).kind])
 
 # The message of a link to or from a listener that is not accepted, or of a ListenerSet that is not allowed.
 _listener_message(link) := _not_allowed_text(link.parent, link.child) if {
 	link.reason == "NotAllowed"
 	levels.of(link.child) == "ListenerSet"
 } else := unaccepted_message(link.child) if {
-	link.reason in {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
 	is_unaccepted(link.child)
 } else := unaccepted_message(link.parent) if {
-	link.reason in {"NotAllowed", "HostnameConflict", "ProtocolConflict"}
 	is_unaccepted(link.parent)
 }
 

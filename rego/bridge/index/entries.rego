@@ -11,6 +11,7 @@ entries(obj) := entries_of(keys.of(obj), links(obj))
 entries_of(self, declared) := union({
 	_edge_entries(self, declared),
 	{{"path": ["members", namespace], "value": objects} |
+		declared.members
 		some namespace, objects in _ends_by({[split(key, "/")[2], key] | some key in declared.members}, 0)
 	},
 	{{"path": ["served", parent, hostname, path], "value": true} |
@@ -23,7 +24,7 @@ entries_of(self, declared) := union({
 	{{"path": ["targeted", keys.whole(target)], "value": true} | some target in declared.targets},
 	{{"path": ["limited", type], "value": true} | declared.classes},
 	{{"path": ["oversized", key], "value": declared.oversized.message} | some key in declared.oversized.objects},
-	selection_entries(type, object.get(declared, "selectors", set())),
+	{entry | some entry in selection_entries(type, declared.selectors)},
 	object.get(declared, "bound", set()),
 	_referrer_entries(self, object.get(declared, "targets", set())),
 }) if {

@@ -178,10 +178,15 @@ undescribed_crds[about.crd] := about.message if some about in undescribed
 
 # An object is a policy that no active policy kind describes.
 is_undescribed(key, obj) if {
-	type := keys.type_of(key)
+	may_be_undescribed(keys.type_of(key))
+	_has_target_refs(obj)
+}
+
+# METADATA
+# description: Objects of a type are policies that no active policy kind describes, if they have targetRefs.
+may_be_undescribed(type) if {
 	not type in names
 	not levels.by_type[type]
-	_has_target_refs(obj)
 }
 
 undescribed_message(type) := sprintf("%s has no PolicyKind, so this policy is ignored%s", [type, _hint(type)])

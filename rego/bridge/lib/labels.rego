@@ -5,9 +5,7 @@ package bridge.lib.labels
 
 # A Kubernetes LabelSelector selects these labels; an empty one selects everything.
 selects(selector, labels) if {
-	every key, value in object.get(selector, "matchLabels", {}) {
-		labels[key] == value
-	}
+	object.subset(labels, object.get(selector, "matchLabels", {}))
 	every expression in object.get(selector, "matchExpressions", []) {
 		_holds(expression.operator, expression, labels)
 	}

@@ -7,6 +7,11 @@ package bridge.lib.leaves
 pointers(spec) := {pointer(path) |
 	walk(spec, [path, value])
 	_is_leaf(value)
+} if {
+	not contains(json.marshal(spec), "[")
+} else := {pointer(path) |
+	walk(spec, [path, value])
+	_is_leaf(value)
 	not _in_array(path)
 }
 

@@ -75,7 +75,10 @@ has_no_changes if {
 }
 
 # All objects of one type in one namespace (`-` for cluster-scoped ones), by name.
-objects_in(type, namespace) := object.union(replicated, changed) if {
+objects_in(type, namespace) := {name: obj | some name, obj in data.objects[group][kind][namespace]} if {
+	has_no_changes
+	[group, kind] := split(type, "/")
+} else := object.union(replicated, changed) if {
 	[group, kind] := split(type, "/")
 	replicated := {name: obj |
 		some name, obj in data.objects[group][kind][namespace]

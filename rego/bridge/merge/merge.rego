@@ -188,8 +188,7 @@ _has_object(side, pointer) if {
 # A side with this spec in the form of results, `{spec, origins}`. Its lists are lists again, and its pointers have
 # places. A result's spec has no tombstones, which stay in its origins (semantics F3).
 plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
-	object.get(side, "lists", {}) == {}
-	object.get(side, "units", set()) == set()
+	object.filter(side, ["lists", "units"]) in _without_names
 } else := {"spec": plain_spec, "origins": {leaves.pointer(_path_in(leaves.segments(pointer), names)): origin |
 	some pointer, origin in side.origins
 }} if {
@@ -200,6 +199,9 @@ plain_side(side, spec) := {"spec": spec, "origins": side.origins} if {
 		value := _plain_value(object.get(spec, segments, null), object.get(side.lists, pointer, null))
 	])
 }
+
+# The names of a side without lists that merge by key, and without units.
+_without_names := {{}, {"lists": {}}, {"units": set()}, {"lists": {}, "units": set()}}
 
 # Another value may have replaced the list or the unit.
 _plain_value(items, order) := [items[name] | some name in order] if is_object(items)

@@ -63,8 +63,8 @@ _facts_within_bounds(obj) := object.union_n([
 		"order": _order(type, key, obj),
 		"refs": refs,
 	},
-	{"absence": why | why := absence(obj)},
-	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | invalid == {}; _may_be_near(type, obj)},
+	absent,
+	{"near": {ref.key: true | some ref in refs; is_near(key, ref)} | {absent, invalid} == {{}}; _may_be_near(type)},
 	invalid,
 	{"breadth": breadth(type, obj) | kinds.has_selectors(type)},
 	_spec_facts(type, obj, spec_facts),
@@ -73,6 +73,7 @@ _facts_within_bounds(obj) := object.union_n([
 	kinds.get(type)
 	key := keys.of(obj)
 	refs := index.target_refs(obj)
+	absent := {"absence": why | why := absence(obj)}
 	spec_facts := _spec_proper(type, obj)
 	invalid := {"invalid": message | message := _invalidity(type, obj, spec_facts)}
 }
@@ -141,11 +142,8 @@ _value_or_default(obj, one) := value if {
 	value != null
 } else := one["default"]
 
-# A policy that is not being deleted, of a kind whose policies do not conflict at a target.
-_may_be_near(type, obj) if {
-	not absence(obj)
-	not kinds.get(type).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
-}
+# Policies of a kind do not conflict at a target.
+_may_be_near(type) if not kinds.get(type).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
 
 strategy_of(key) := fact(key, "strategy")
 

@@ -5,6 +5,7 @@ import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lookup
 import data.bridge.scopes
 import data.bridge.topology
 
@@ -54,6 +55,7 @@ explanation := array.flatten([explained, elsewhere, undescribed]) if {
 }
 
 _unread_around(kind, node) := {"incomplete": sort(reasons)} if {
+	lookup.reads_in_part
 	reasons := union({engine.unread_on(kind, path) | some path in hierarchy.kind_paths(kind, node)})
 	count(reasons) > 0
 } else := {}

@@ -33,7 +33,9 @@ _is_there(node) if lookup.is_in_view(hierarchy.canonical_key(node))
 is_list(field) if is_array(input[field])
 
 # The error about a field of the input that is neither one of these nor one of all queries. Undefined if there is none.
-unknown_field(fields) := error("InvalidInput", likeness.unknown_field(object.keys(input), fields | requests.shared_fields))
+unknown_field(fields) := error("InvalidInput", likeness.unknown_field(object.keys(input), fields | requests.shared_fields)) if {
+	not object.subset(fields | requests.shared_fields, object.keys(input))
+}
 
 # The first problem of a query's input: of the fields that several queries have, then of these fields, each `[field,
 # form]` with a form of `_flaw`, or `[field, schema, message]` with the JSON Schema of an optional field.
@@ -103,7 +105,9 @@ _flaw_of_node(field) := error("InvalidInput", sprintf("%s must be a key, <group>
 _flaw([field, "nodes"]) := error("InvalidInput", sprintf("%s must be a list of keys, <group>/<Kind>/<namespace>/<name>[#<section>]", [field])) if {
 	not is_list(field)
 } else := error("InvalidInput", sprintf("%v is not a key: write <group>/<Kind>/<namespace>/<name>[#<section>]", [wrong[0]])) if {
-	wrong := [target | some target in _missing(field); not keys.parse(target)]
+	lost := _missing(field)
+	lost != []
+	wrong := [target | some target in lost; not keys.parse(target)]
 } else := missing(_missing(field)[0])
 
 _missing(field) := [target | some target in input[field]; not hierarchy.canonical_key(target)] if {

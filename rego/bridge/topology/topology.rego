@@ -62,6 +62,7 @@ _shown_at(policy_kind, ref) := place if {
 
 _undescribed_refs(object_key) := {[policy, ref] |
 	some policy in index.policies_at("targeted", object_key)
+	kinds.may_be_undescribed(keys.type_of(policy))
 	obj := lookup.get(policy)
 	kinds.is_undescribed(policy, obj)
 	some ref in index.target_refs(obj)
