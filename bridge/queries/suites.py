@@ -261,7 +261,9 @@ async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> tupl
         key = parse_key(entry["target"])
         for via, path in _choose_nodes(entry["paths"]):
             where = f"{short_key(key)} via {_name_gateway(path)}: {entry['policyKind']}"
-            if "spec" not in path or "incomplete" in path:
+            if "notAttached" in path:
+                left_out.append(f"{where}: not attached: {'; '.join(path['notAttached'])}")
+            elif "spec" not in path or "incomplete" in path:
                 left_out.append(f"{where}: {'; '.join(path.get('incomplete', ())) or path['error']['message']}")
             elif via is None:
                 left_out.append(f"{where}: no one node is on this path only")
@@ -503,8 +505,10 @@ def _read_unmet(one: Entry, outcomes: Names) -> str:
     """Return an entry of the query `unmet` for people; `outcomes` has the names of policies by their keys."""
     pointer = one.get("pointer", "")
     match one["what"]:
+        case "NotAttached":
+            return f"no request takes this path: the route is not attached: {'; '.join(one['notAttached'])}"
         case "NotInEffect":
-            return "no policy is in effect" + "".join(f" (not attached: {why})" for why in one["notAttached"])
+            return "no policy is in effect"
         case "InEffect":
             return f"expected none, found {_show(one['found'])}"
         case "Unknown":

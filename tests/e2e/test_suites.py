@@ -303,7 +303,7 @@ FORKED: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"effective": [{"target": "HTTPRoute/lost", **CORS}]},
-        ["no policy is in effect (not attached: Gateway/shop/north does"],
+        ["no request takes this path: the route is not attached: Gateway/shop/north does"],
     ),
     (
         {"request": {"input": BREW, "rule": "HTTPRoute/tea#brew", "effective": [CORS]}},

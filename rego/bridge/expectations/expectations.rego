@@ -17,7 +17,8 @@ import data.bridge.scopes
 #   Each part of an expectation that does not hold on a path through the node `via` ("" for every path), `{what, …}`. `at`
 #   has the `target` and the `policyKind` of entries of the query `effective`; of `request` it is empty.
 #     NoPath                                                there is no such path
-#     NotInEffect {target, path, notAttached}               no policy is in effect
+#     NotAttached {target, path, notAttached}               nothing accepts the route of the path, so no request takes it
+#     NotInEffect {target, path}                            no policy is in effect
 #     InEffect    {target, path, found}                     a policy is, and `none` is expected
 #     Unknown     {target, path, message}                   what is in effect is not known for certain, or the kind has
 #                                                           no such field
@@ -62,7 +63,9 @@ _leads_through(path, via) if {
 
 _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 	message := effective.unknown_because(entry)
-} else := [{"what": "NotInEffect", "notAttached": object.get(entry, "notAttached", [])} | not _is_met_by_nothing(expected)] if {
+} else := [{"what": "NotAttached", "notAttached": entry.notAttached}] if {
+	true
+} else := [{"what": "NotInEffect"} | not _is_met_by_nothing(expected)] if {
 	entry.policies == []
 } else := [{"what": "InEffect", "found": entry.spec}] if {
 	expected.none

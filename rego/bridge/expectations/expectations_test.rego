@@ -51,8 +51,17 @@ test_every_path_is_compared if {
 	}
 	_found([bare], {"none": true}) == []
 	_found([bare], {"absent": ["/x"]}) == []
-	_found([object.union(bare, {"notAttached": ["why"]})], {}) == [{"what": "NotInEffect", "notAttached": ["why"]}]
 	[one.path | some one in _unmet([_entry, bare], {"none": true})] == [_path]
+}
+
+test_nothing_is_expected_where_no_gateway_accepts_the_route if {
+	why := {"notAttached": ["Gateway/infra/gone does not exist"]}
+	every entry in [_entry, {"path": _other, "policies": []}] {
+		every expected in [{}, {"spec": {"e": {}}}, {"none": true}, {"absent": ["/x"]}, {"outcomes": {_red.policy: "Programmed"}}] {
+			_found([object.union(entry, why)], expected) == [object.union({"what": "NotAttached"}, why)]
+		}
+	}
+	_found([object.union(_entry, {"incomplete": ["guessed"]})], {"spec": {"e": {}}}) == [{"what": "Unknown", "message": "guessed"}]
 }
 
 test_only_paths_through_a_node_are_compared if {
