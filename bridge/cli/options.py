@@ -136,5 +136,5 @@ SELECTOR = option(
     "selects",
     metavar="SELECTOR",
     callback=_selects,
-    help="Only objects with these labels: a=b, a!=b, a in (b,c), a, !a.",
+    help="Only objects with these labels: a=b, a!=b, a in (b,c), a, !a. If no object has them, the exit code is 2.",
 )

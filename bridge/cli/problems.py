@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,22 +90,20 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         is_error,
         read_crds,
         rejected_modules,
-        selects_none,
         without_identity,
     )
-    from bridge.queries.asking import target_keys
+    from bridge.queries.asking import some_targets, target_keys
 
     ignored, baseline = ignored_reasons(asked.more["ignore"]), asked.more["baseline"]
     if asked.more["write_baseline"] and not baseline:
         raise CommandError("--write-baseline needs --baseline FILE")
-    keys = await target_keys(engine.opa, asked.words, asked.namespace, with_policies=True) if asked.words else None
+    find = partial(target_keys, with_policies=True)
+    keys = await some_targets(engine.opa, asked.words, asked.namespace, find) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"]), None))
     for line in engine.unchecked():
         print_error(f"warning: {line}")
     found = await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts)
     nothing = "No new problems found." if baseline else "No problems found."
-    if not found and await selects_none(engine.opa, asked.namespace, asked.selects):
-        nothing = "No problems found: -l selects no object."
     if not asked.words and asked.namespace is None:
         found += await rejected_modules(engine)
     every = known(engine, found)

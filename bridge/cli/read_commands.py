@@ -40,7 +40,7 @@ def read_command(
     """
 
     def declare(function: Ask) -> click.Command:
-        ask = of_one_cluster(in_namespace(function))
+        ask = of_one_cluster(with_labels(in_namespace(function)))
 
         def answered(asked: Asked) -> tuple[Answer, int]:
             types = check(asked)
@@ -191,6 +191,23 @@ def in_namespace(ask: Ask) -> Ask:
         return _name_namespace(answer, asked, engine.namespace, " (-A: in all namespaces).")
 
     return ask_there
+
+
+def with_labels(ask: Ask) -> Ask:
+    """Return `ask`, which raises NameNotFoundError if no object has the labels of -l: nothing was looked at."""
+
+    async def ask_about_labels(engine: Engine, asked: Asked) -> Answer:
+        answer = await ask(engine, asked)
+        if asked.selects and not answer.document:
+            from bridge.queries.analysis import selects_none
+
+            namespace = asked.namespace or (None if asked.all_namespaces else engine.namespace) or None
+            if await selects_none(engine.opa, namespace, asked.selects):
+                where = f" in namespace {namespace}" if namespace else ""
+                raise NameNotFoundError(f"-l selects no object{where}: check its labels")
+        return answer
+
+    return ask_about_labels
 
 
 def _name_namespace(answer: Answer, asked: Asked, namespace: str, end: str) -> Answer:

@@ -28,7 +28,6 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
 
     A word is the name or the full key of a Constraint, or an object, whose violations are meant.
     """
-    from bridge.queries.analysis import selects_none
     from bridge.queries.asking import audited_keys, selected, target_keys, violations_by
 
     named = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
@@ -44,15 +43,12 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
     rows.sort(key=lambda row: (row["constraint"], row["object"], row["message"]))
     at_fault = _report_inactive(engine, constraints)
     found = await selected(engine.opa, rows, "object", asked.selects)
-    nothing = "No violations found."
-    if not found and await selects_none(engine.opa, asked.namespace, asked.selects):
-        nothing = "No violations found: -l selects no object."
     if asked.namespace is None:
         await _report_exemptions(engine, [entry["constraint"] for entry in constraints], rows)
     denied = any(row["enforcementAction"] == "deny" for row in found)
     return Answer(
         lambda: [_violation_table(found, wide=asked.wide)],
-        nothing,
+        "No violations found.",
         found,
         code=INPUT_ERROR if at_fault else _DENIED if denied else 0,
     )

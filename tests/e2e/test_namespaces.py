@@ -53,7 +53,7 @@ def test_a_source_namespace_that_does_not_exist_is_an_error(bridge: Run, words: 
 
 
 def test_an_answer_without_results_names_the_namespace(bridge: Run) -> None:
-    answer = bridge("effective", "-n=blog", "-l=team=none", "--manifests", SHOP)
+    answer = bridge("effective", "-n=blog", "--kind=TimeoutPolicy", "--manifests", SHOP)
     assert (answer.returncode, answer.stderr) == (0, "No effective policies found in namespace blog.\n")
 
 
@@ -62,9 +62,28 @@ def test_two_sources_are_not_equal_in_a_namespace_that_neither_has(bridge: Run) 
     assert (answer.returncode, answer.stderr) == (2, "error: namespace shpo has no objects in either source\n")
 
 
-@pytest.mark.parametrize("command", ["problems", "violations"])
-def test_labels_that_no_object_has_are_named_in_the_answer(bridge: Run, command: str) -> None:
-    answer = bridge(command, "-n=blog", "-l=team=none", "--manifests", SHOP)
-    assert answer.returncode == 0
-    assert answer.stderr == f"No {command} found: -l selects no object in namespace blog.\n"
-    assert "selects no object" not in bridge(command, "-l=!team", "--manifests", SHOP).stderr
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("problems",),
+        ("problems", "--violations"),
+        ("get", "targets", "--without=TimeoutPolicy"),
+        ("get", "policies"),
+        ("status",),
+        ("effective",),
+    ],
+    ids=" ".join,
+)
+def test_labels_that_no_object_has_are_an_error(bridge: Run, words: tuple[str, ...]) -> None:
+    answer = bridge(*words, "-n=blog", "-l=team=none", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == "error: -l selects no object in namespace blog: check its labels\n"
+    other = bridge(*words, "-n=blog", "-l=!team", "--manifests", SHOP)
+    assert other.returncode != 2
+    assert "selects no object" not in other.stderr
+
+
+def test_problems_of_a_kind_without_objects_are_an_error(bridge: Run) -> None:
+    answer = bridge("problems", "grpcroute", "--manifests", SHOP)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr == "error: no grpcroute found\n"
