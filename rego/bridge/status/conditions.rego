@@ -116,7 +116,7 @@ is_replaced_default(tallies) if {
 }
 
 # The condition types of both sets that the bridge sets on a policy and removes.
-policy_types := {"Accepted"} | {condition[0] | some conditions_by_outcome in _sets; some condition in conditions_by_outcome}
+policy_types := {"Accepted"} | {type | type := _sets[_][_][0]}
 
 _sets := {
 	"Programmed": {
