@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.cli.differences import impact_tables
 from bridge.cli.effective import effective_table
-from bridge.cli.notation import Entry, brief, name_of, namespace_cell
+from bridge.cli.notation import MARKS, Entry, brief, name_of, namespace_cell
 from bridge.cli.options import namespace_options, words
 from bridge.cli.output import Answer, to_yaml
 from bridge.cli.problems import known, problems_table
@@ -65,7 +65,7 @@ async def describe(engine: Engine, asked: Asked) -> Answer:
     from bridge.queries.asking import some_targets, target_keys, without_workloads
     from bridge.queries.description import describe as described
 
-    find = partial(target_keys, with_policies=True)
+    find = partial(target_keys, with_policies=True, more=WORKLOADS)
     keys = await without_workloads(engine.opa, await some_targets(engine.opa, asked.words, asked.namespace, find))
     every = [await described(engine, key) for key in keys]
     found = [replace(one, problems=known(engine, one.problems)) for one in every]
@@ -178,7 +178,11 @@ def _attached(policies: Sequence[Entry]) -> Table:
 
 
 def _inherited(policies: Sequence[Entry]) -> Table:
-    return Table(["KIND", "POLICY", "AT", "OUTCOME"], [[*_policy_cells(entry), entry["outcome"]] for entry in policies])
+    rows: list[Sequence[str]] = [
+        [*_policy_cells(entry), entry["outcome"] + (MARKS["Incomplete"] if "incomplete" in entry else "")]
+        for entry in policies
+    ]
+    return Table(["KIND", "POLICY", "AT", "OUTCOME"], rows)
 
 
 def _policy_cells(entry: Entry) -> list[str]:

@@ -82,16 +82,17 @@ async def audited_keys(opa: Opa, query_input: Mapping[str, Any] = MappingProxyTy
 
 
 async def target_keys(
-    opa: Opa, texts: Sequence[str], namespace: str | None, *, with_policies: bool = False
+    opa: Opa, texts: Sequence[str], namespace: str | None, *, with_policies: bool = False, more: Iterable[str] = ()
 ) -> list[Key]:
     """Return the targets for `KIND/NAME`, `KIND NAME…`, `NAMESPACE/NAME`, or `KIND` for all objects of a kind.
 
-    `NAMESPACE/NAME` means a policy only if no other object has that name, or `with_policies`.
+    `NAMESPACE/NAME` means a policy only if no other object has that name, or `with_policies`. `more` are types that
+    have been read too, of which OPA may have no object.
 
     Sections are checked by the query. Raises CommandError for a text of another form, a kind or an object that does not
     exist, or an ambiguous one.
     """
-    types = await _query_names_of_kinds(opa)
+    types: dict[str, list[str]] = {name: [] for name in more} | await _query_names_of_kinds(opa)
     found: list[Key] = []
     for text in join_words(texts):
         try:

@@ -229,8 +229,12 @@ async def _find_children(opa: Opa, key: Key) -> list[str]:
 
 
 def _find_inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> list[Entry]:
-    """Return the policies attached above the object on the paths through it, each with its outcomes on these."""
+    """Return the policies attached above the object on the paths through it, each with its outcomes on these.
+
+    `incomplete` has the reasons if an outcome is not certain.
+    """
     outcomes: dict[tuple[str, str], set[str]] = {}
+    doubts: dict[tuple[str, str], set[str]] = {}
     for entry in explained:
         for at_path in entry["paths"]:
             above = _find_above(at_path["path"], key)
@@ -238,8 +242,14 @@ def _find_inherited(explained: Sequence[Entry], key: Key, named: set[str]) -> li
                 if policy["target"] in above and policy["policy"] not in named:
                     name = (policy["policy"], policy["target"])
                     outcomes.setdefault(name, set()).add(policy.get("outcome", "Failed"))
+                    doubts.setdefault(name, set()).update(at_path.get("incomplete", ()))
     return [
-        {"policy": policy, "at": at, "outcome": found.pop() if len(found) == 1 else "PartiallyProgrammed"}
+        {
+            "policy": policy,
+            "at": at,
+            "outcome": found.pop() if len(found) == 1 else "PartiallyProgrammed",
+            **({"incomplete": sorted(doubts[policy, at])} if doubts[policy, at] else {}),
+        }
         for (policy, at), found in sorted(outcomes.items())
     ]
 

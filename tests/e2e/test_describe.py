@@ -65,6 +65,12 @@ def test_service_is_described_with_the_rules_that_lead_to_it_and_their_effective
     assert "example.com/ColorPolicy/infra/brand" in {policy["policy"] for policy in found["policies"]["inherited"]}
 
 
+def test_workload_that_does_not_exist_is_not_found_instead_of_an_unknown_kind(shop: Run) -> None:
+    answer = shop("describe", "deployment/nothing", "-n", "shop")
+    assert answer.returncode == 2
+    assert "error: deployment/nothing is not found in namespace shop" in answer.stderr
+
+
 def test_policy_is_explained_by_its_status_and_impact(shop: Run) -> None:
     for command in ("describe", "explain"):
         answer = shop(command, "colorpolicy/infra/brand")

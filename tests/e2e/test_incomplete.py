@@ -28,6 +28,8 @@ def test_an_incomplete_outcome_is_marked_and_no_warning_comes_from_it(bridge: Ru
     }
     described = json.loads(ask("describe", "trafficpolicy/slow", "-o", "json"))
     assert described["status"]["incomplete"] == [WHY]
+    (inherited,) = json.loads(ask("describe", "httproute/ferry", "-o", "json"))["policies"]["inherited"]
+    assert (inherited["policy"].rpartition("/")[2], inherited["incomplete"]) == ("slow", [WHY])
 
 
 def test_an_expectation_about_an_incomplete_outcome_fails(bridge: Run, tmp_path: Path) -> None:
