@@ -252,6 +252,30 @@ def test_link_in_place_of_a_folder_is_compared_as_a_link(bridge: Run, clone: Pat
     assert [key.rpartition("/")[2] for key in deleted] == ["sale"]
 
 
+def test_a_submodule_among_the_manifests_is_an_error_and_not_new_objects(bridge: Run, clone: Path) -> None:
+    _git(
+        clone,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        f"file://{clone.parent / 'origin'}",
+        "shared",
+    )
+    _git(clone, "commit", "--quiet", "--message", "shared")
+    (clone / "shared/deploy/shop/95-sale.yaml").unlink()
+    for paths in ([clone], [clone / "deploy", clone / "shared/deploy"]):
+        answer = bridge("analyze", *paths, "--base", "HEAD")
+        assert answer.returncode == 2
+        assert "error: shared is a submodule, whose files HEAD does not have" in answer.stderr
+    beside = bridge("analyze", clone / "deploy", "--base", "HEAD")
+    assert beside.returncode == 0, beside.stderr
+    _git(clone, "submodule", "--quiet", "deinit", "--force", "shared")
+    without = bridge("analyze", clone / "deploy", clone / "shared", "--base", "HEAD")
+    assert without.returncode == 0, without.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
