@@ -39,15 +39,17 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A rule's head is at the beginning of its line. A function with that name is not a policy.
 _VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
 _VIOLATIONS = re.compile(_VIOLATION.pattern.replace("violation", "violations"), re.MULTILINE)
-_BY_TARGET = re.compile(r"^violations_at\(", re.MULTILINE)
+_BY_TARGET = re.compile(r"^[ \t]*(?:default[ \t]+)?violations_at\(", re.MULTILINE)
 
 
 _JUDGED = """{reported |
 	some target in input.targets
-	answer := data.%s.violations with input as object.union(input, target)
+	answer := %s
 	some found in data.bridge.effective_targets.listed(answer)
 	reported := data.bridge.effective_targets.reported(target, found)
 }"""
+_BY_RULE = "data.%s.violations with input as object.union(input, target)"
+_BY_FUNCTION = "data.%s.violations_at(target, input.parameters, input.targets)"
 
 
 _FOUND = """names contains %s
@@ -69,19 +71,19 @@ def dispatcher(modules: Iterable[tuple[Package, str]]) -> str:
     `modules` are admins', each with its package. A Constraint names a policy in the form of the package declaration
     (`k8s.limits`, `acme["memory-limits"]`). Rego cannot refer to a package whose name is data, but it can look up a
     rule's key. Guardrails, the packages below `bridge.guardrails`, judge each effective target at an object, and have
-    a rule `violations`; those with a function `violations_at` are in `functions_by_target` instead.
+    a rule `violations`; those that only have a function `violations_at` are in `functions_by_target` instead.
     """
     modules = list(modules)
-    functions = set(_functions(modules))
-    guardrails = {_name(package) for package, text in modules if _is_guardrail(package) and _VIOLATIONS.search(text)}
-    others = {_name(package) for package, text in modules if not _is_guardrail(package) and _VIOLATION.search(text)}
-    names = sorted(others | guardrails | functions)
+    functions = _guardrails(modules, _BY_TARGET)
+    answers = {
+        _name(package): f"data.{_name(package)}.violation" for package, text in modules if _is_policy(package, text)
+    }
+    for name in _guardrails(modules, _VIOLATIONS):
+        kinds = [_BY_RULE, _BY_FUNCTION] if name in functions else [_BY_RULE]
+        answers[name] = " | ".join(_JUDGED % (kind % name) for kind in kinds)
+    names = sorted(answers.keys() | functions)
     listed = ", ".join(map(json.dumps, names))
-    rules = [
-        f"violations[{json.dumps(name)}] := {_JUDGED % name if name in guardrails else f'data.{name}.violation'}"
-        for name in names
-        if name not in functions
-    ]
+    rules = [f"violations[{json.dumps(name)}] := {answers[name]}" for name in sorted(answers)]
     policies = f"policies := {{{listed}}}" if names else "policies := set()"
     return "\n\n".join(["package bridge.constraints.dispatch", policies, *rules]) + "\n"
 
@@ -93,7 +95,8 @@ def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Pa
     """
     rules = [f"own contains {json.dumps(_name(package))}" for package in sorted(own) if _is_guardrail(package)]
     owned = {_name(package) for package in own}
-    for name in _functions(modules):
+    modules = list(modules)
+    for name in sorted(_guardrails(modules, _BY_TARGET) - _guardrails(modules, _VIOLATIONS)):
         answer = f"data.{name}.violations_at(target, parameters, targets)"
         if name in owned:  # shipped ones are sets
             answer = f"data.bridge.effective_targets.listed({answer})"
@@ -101,8 +104,12 @@ def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Pa
     return "\n\n".join(["package bridge.constraints.by_target", *rules]) + "\n" if rules else ""
 
 
-def _functions(modules: Iterable[tuple[Package, str]]) -> list[str]:
-    return sorted({_name(package) for package, text in modules if _is_guardrail(package) and _BY_TARGET.search(text)})
+def _guardrails(modules: Iterable[tuple[Package, str]], head: re.Pattern[str]) -> set[str]:
+    return {_name(package) for package, text in modules if _is_guardrail(package) and head.search(text)}
+
+
+def _is_policy(package: Package, text: str) -> bool:
+    return not _is_guardrail(package) and _VIOLATION.search(text) is not None
 
 
 def _name(package: Package) -> str:

@@ -72,7 +72,18 @@ def test_a_change_shows_the_violations_that_it_introduces(bridge: Run) -> None:
 AS_A_FUNCTION = OWN.replace("violations contains {", "violations_at(target, _, _) := {{").replace("} if {", "}} if {")
 
 
-@pytest.mark.parametrize("text", [OWN, AS_A_FUNCTION.replace("input.", "target.")], ids=["rule", "function"])
+FUNCTION = AS_A_FUNCTION.replace("input.", "target.")
+BESIDE_A_FUNCTION = OWN.replace(
+    "    violations contains", "    violations_at(_, _, _) := set()\n\n    violations contains"
+)
+BESIDE_A_RULE = FUNCTION.replace("    violations_at(", "    default violations := set()\n\n    violations_at(")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [OWN, FUNCTION, BESIDE_A_FUNCTION, BESIDE_A_RULE],
+    ids=["rule", "function", "rule beside a function", "function beside a rule"],
+)
 def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None:
     (tmp_path / "own.yaml").write_text(text)
     done = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
