@@ -1,8 +1,8 @@
 package bridge.proxies
 
 import data.bridge.hierarchy
+import data.bridge.index
 import data.bridge.lib.keys
-import data.bridge.lookup
 
 # Whether a proxy serves a rule: at each hostname that its route has in common with the listener, for each of its matches.
 
@@ -15,10 +15,11 @@ _shown := 3 # of the matches that a message names
 rule_rows := [row | some node in input.targets; some row in _rule_rows_of(node)]
 
 _rule_rows_of(node) := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
-	rule := _rule_of(node)
-	some [proxy, via] in {[one.proxy, one.via] | some one in input.found[node]; "match" in object.keys(one); one.via != ""}
-	entries := [one | some one in input.found[node]; one.proxy == proxy; one.via == via]
-	row := _rule_row(entries, rule, _hosts(node, via))
+	served := [one | some one in input.found[node]; object.get(one, "match", "none") != "none"; one.via != ""]
+	some [proxy, via] in {[one.proxy, one.via] | some one in served}
+	entries := [one | some one in served; one.proxy == proxy; one.via == via]
+	route_key := keys.object_of(node)
+	row := _rule_row(entries, _rule_of(node), _hosts(index.facts(route_key).hostnames, via))
 ]
 
 # METADATA
@@ -27,19 +28,32 @@ rule_doubts(node, proxy, path) := [row.message |
 	some row in _rule_rows_of(node)
 	row.proxy == proxy
 	row.path[0] in path
-	row.state in {"missing in the proxy", "cannot be read"}
+	_is_doubtful(row)
 ]
+
+_is_doubtful(row) if row.state in {"missing in the proxy", "cannot be read"}
 
 _rule_of(node) := {"type": keys.type_of(node), "matches": hierarchy.written_matches(hierarchy.rule_of(node))}
 
-# The hostnames that the listener takes for the route (HTTPRouteSpec.hostnames).
-_hosts(node, via) := {lower(host) |
+# The hostnames that a listener takes for a route with these (HTTPRouteSpec.hostnames).
+_hosts(hostnames, via) := {host |
 	listener := hierarchy.listener(via)
-	some host in hierarchy.common_hostnames(object.get(lookup.get(keys.object_of(node)).spec, "hostnames", []), object.get(listener, "hostname", ""))
+	some host in hierarchy.common_hostnames(hostnames, lower(object.get(listener, "hostname", "")))
 	not hierarchy.is_isolated(keys.object_of(via), listener, [host])
 }
 
-_rule_row(entries, rule, hosts) := _about_rule([], [], "cannot be read", "the rules do not know how the proxy matches requests of this rule") if {
+# The first form is that of most rules, with fewer expressions.
+_rule_row(entries, rule, hosts) := _about_rule(served, served, "verified", "") if {
+	served := {[host, one.match] | some one in entries; some host in one.hosts}
+	served == {[host, match] | some host in hosts; some match in _expected_conditions(rule)}
+	served != set()
+	every one in entries {
+		one.late == false
+		not one.answers
+		is_array(one.match)
+		input.families[one.family].unknown == []
+	}
+} else := _about_rule([], [], "cannot be read", "the rules do not know how the proxy matches requests of this rule") if {
 	count(hosts) > 0
 	null in ({one.match | some one in entries} | _expected_conditions(rule))
 } else := _about_rule(expected, served, state, message) if {
@@ -62,9 +76,7 @@ _rule_state(expected, first, served, unknown, answers) := ["missing in the proxy
 	count(expected - first) > 0
 } else := ["cannot be read", unknown[0]] if {
 	count(unknown) > 0
-} else := ["verified", ""] if {
-	first == expected
-}
+} else := ["verified", ""]
 
 _message(text, places) := sprintf("%s %s%s", [text, concat(", ", array.slice(texts, 0, _shown)), more]) if {
 	texts := _texts(places)

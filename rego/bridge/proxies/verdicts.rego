@@ -36,9 +36,10 @@ _differences := ["missing in the proxy", "differs", "stale"]
 #   on a path, and a proxy: `{target, policyKind, path, field, expected, policies, proxy, actual, state, message}`.
 comparison := {
 	"rows": array.concat(
-		[object.union(row, {"target": at.target, "policyKind": at.kind, "path": at.path, "proxy": at.proxy}) |
+		[object.union(row, {"target": node, "policyKind": at.kind, "path": _path_to(node, at), "proxy": at.proxy}) |
 			some at in _verdicts
 			some row in at.found[listed]
+			some node in at.nodes
 		],
 		array.concat(_unexpected, [row | some row in rule_rows; is_listed(row)]),
 	),
@@ -50,9 +51,9 @@ comparison := {
 } if {
 	listed := _listed
 	all_counts := array.flatten([
-		[at.found.counts | some at in _verdicts],
+		[{state: number * count(at.nodes)} | some at in _verdicts; some state, number in at.found.counts],
 		[{"differs": 1} | some _ in _unexpected],
-		[{row.state: 1} | some row in rule_rows],
+		[{state: count([row | some row in rule_rows; row.state == state])} | some state in {row.state | some row in rule_rows}],
 	])
 }
 
@@ -69,9 +70,26 @@ _listed := "all" if {
 	input.everything
 } else := "open"
 
-# The verdicts on each effective policy of each target: `found` is of `_verdict`.
-_verdicts := [{"target": node, "kind": kind, "path": entry.path, "proxy": proxy, "found": found} |
-	some node in input.targets
+# The targets of the query, those at which the same is expected and found together: the verdicts on one are those on the others.
+_alike := [object.keys(nodes) | some _, nodes in object.union_n([{_likeness(node): {node: true}} | some node in input.targets])]
+
+# What the verdicts on the policies of a target depend on. A target that is not alike others is on its own.
+_likeness(node) := [
+	effective_likeness,
+	[[one.proxy, one.via, one.family] | some one in input.found[node]],
+	[[row.proxy, row.path, row.message] | some row in _rule_rows_of(node); _is_doubtful(row)],
+] if {
+	effective_likeness := engine.likeness(node)
+} else := node
+
+_path_to(node, at) := at.path if {
+	node == at.like
+} else := engine.path_of_alike(at.path, node)
+
+# The verdicts on each effective policy of all targets that are alike: `found` is of `_verdict` for one of them, `like`.
+_verdicts := [{"nodes": nodes, "like": node, "kind": kind, "path": entry.path, "proxy": proxy, "found": found} |
+	some nodes in _alike
+	node := min(nodes)
 	some kind in _kinds_with_policies
 	acting.acts_at(kind, node)
 	some entry in engine.policies_of(kind, node, "")
@@ -485,22 +503,25 @@ _final(row, families, incomplete) := object.union(row, {"state": "stale", "messa
 # in effect, and targets that do not exist.
 _unexpected := array.concat(
 	[_unexpected_row(node, "", [], one, "no such target exists") |
-		some node in input.targets
+		some [node] in _nodes_alone
 		not hierarchy.canonical_key(node)
 		some one in input.found[node]
 		one.via != ""
 	],
 	[_unexpected_row(node, kind, names, one, "no policy of this kind is in effect here") |
-		some node in input.targets
-		some one in input.found[node]
+		some nodes in _alike
+		some one in input.found[min(nodes)]
 		one.via != ""
 		some [kind, names] in _named_alone[one.family]
-		hierarchy.canonical_key(node)
-		every entry in engine.policies_of(kind, node, "") {
+		hierarchy.canonical_key(min(nodes))
+		every entry in engine.policies_of(kind, min(nodes), "") {
 			not one.via in entry.path
 		}
+		some node in nodes
 	],
 )
+
+_nodes_alone := [[node] | some nodes in _alike; count(nodes) == 1; some node in nodes]
 
 # The policies that a family names and that do not belong to other places, `[kind, names]`.
 _named_alone := [[[kind, names] |
