@@ -62,9 +62,15 @@ class Facts:
         self.warnings: list[str] = []
         self.unread: dict[str, str] = {}  # why dumps could not be read, by their names
         self.taken: set[tuple[Any, ...]] = set()  # proxies and orders of routes whose requests an earlier one takes
+        self._contents: dict[bytes, Entry] = {}  # what facts say besides their names; many facts share it
 
-    def add(self, fact: Entry) -> None:
-        """Keep a fact of `proxy_facts`."""
+    def add_answer(self, answer: Entry) -> None:
+        """Keep the facts of an answer of `proxy_facts`."""
+        abouts = [(encoded, about) for about in answer["abouts"] for encoded in (msgspec.json.encode(about),)]
+        for fact in answer["facts"]:
+            self._add(fact, *abouts[fact.pop("about")] if "about" in fact else (b"", {}))
+
+    def _add(self, fact: Entry, encoded: bytes, about: Entry) -> None:
         proxy = self.proxies.setdefault(fact["proxy"], _proxy())
         if covered := fact.get("covers"):
             if fact["vendor"] not in proxy["vendors"]:
@@ -74,6 +80,11 @@ class Facts:
                 self.covered[covered].append(fact["proxy"])
         if "unread" in fact:
             proxy["unread"][fact["vendor"]] = fact["unread"]
+        content = {name: fact.pop(name) for name in _CONTENT if name in fact}
+        encoded += msgspec.json.encode(content)
+        if encoded not in self._contents:
+            self._contents[encoded] = _joined(about, content)
+        fact["content"] = self._contents[encoded]
         if "target" in fact:
             self.by_target[fact["target"]].append(fact)
         if "key" in fact:
@@ -101,12 +112,15 @@ class Facts:
 
         A family is a fact with those that it refers to, without what identifies them.
         """
+        numbers: dict[Any, int] = {}
         families: dict[bytes, int] = {}
         found: dict[str, list[Entry]] = {}
         for target in targets:
             for fact in self.by_target.get(target, ()):
-                number = families.setdefault(msgspec.json.encode(self._family(fact)), len(families))
-                entry = {"proxy": fact["proxy"], "via": self._via(fact), "family": number}
+                alike = self._alike(fact)
+                if alike not in numbers:
+                    numbers[alike] = families.setdefault(msgspec.json.encode(self._family(fact)), len(families))
+                entry = {"proxy": fact["proxy"], "via": self._via(fact), "family": numbers[alike]}
                 if "match" in fact:
                     entry |= {"match": fact["match"], "late": self._is_late(fact), "hosts": self._hosts(fact)}
                     entry |= {"answers": fact["answers"]} if "answers" in fact else {}
@@ -138,38 +152,71 @@ class Facts:
             len(found) >= len([*self._referred(fact, (one["among"],))]) for one in found if "among" in one
         )
 
+    def _alike(self, fact: Entry) -> Any:
+        """Return what the family of a fact depends on: equal for facts of equal families."""
+        around = tuple(
+            tuple(dict.fromkeys((id(one["content"]), one.get("updated", "")) for one in self._referred(fact, (key,))))
+            for name in ("within", "refers")
+            for key in fact.get(name, ())
+        )
+        return fact["proxy"], fact["vendor"], id(fact["content"]), len(fact.get("within", ())), around
+
     def _family(self, fact: Entry) -> Entry:
-        refers = fact.get("refers", ())
-        referred = [*self._referred(fact, refers)]
-        around = [*self._referred(fact, fact.get("within", ()))]
-        values = [one["values"] for one in _each_once((fact, *referred)) if one.get("values")]
+        about = fact["content"]
+        keys = [*fact.get("refers", ()), *about.get("refers", ())]
+        referred = [*self._referred(fact, keys)]
+        within = [*self._referred(fact, fact.get("within", ()))]
+        itself, behind, around = about, [one["content"] for one in referred], [one["content"] for one in within]
+        values = [one["content"]["values"] for one in _each_once((fact, *referred)) if one["content"].get("values")]
         has_listeners = "listeners" in self.proxies[fact["proxy"]]["sections"]
         lost = "missing" if has_listeners else "unknown"
         return {
             "vendor": fact["vendor"],
-            "origins": [one["origins"] for one in (fact, *around) if one.get("origins")],
-            "names": [one["names"] for one in (fact, *referred) if one.get("names")],
-            "beside": sorted({node for one in (fact, *referred) for node in one.get("beside", ())}),
-            "serving": "there" if all(self._is_there(fact, key) for key in fact.get("needs", ())) else lost,
-            "values": values if fact.get("values") else [{}, *values],
-            "lacks": any((fact["proxy"], fact["vendor"], key) not in self.by_key for key in refers),
-            "because": fact.get("because", {}),
+            "origins": [one["origins"] for one in (itself, *around) if one.get("origins")],
+            "names": [one["names"] for one in (itself, *behind) if one.get("names")],
+            "beside": sorted({node for one in (itself, *behind) for node in one.get("beside", ())}),
+            "serving": "there" if all(self._is_there(fact, key) for key in about.get("needs", ())) else lost,
+            "values": values if about.get("values") else [{}, *values],
+            "lacks": any((fact["proxy"], fact["vendor"], key) not in self.by_key for key in keys),
+            "because": about.get("because", {}),
             "requires": {
                 kind: {
                     part: "there" if all(self._is_there(fact, key) for key in keys) else lost
                     for part, keys in parts.items()
                 }
-                for kind, parts in fact.get("requires", {}).items()
+                for kind, parts in about.get("requires", {}).items()
             },
-            "updated": min((one["updated"] for one in (*around, *referred) if one.get("updated")), default=""),
+            "updated": min((one["updated"] for one in (*within, *referred) if one.get("updated")), default=""),
             "unknown": sorted(
                 {
                     text
-                    for one in (fact, *around, *referred, *self._referred(fact, fact.get("needs", ())))
+                    for one in (
+                        itself,
+                        *around,
+                        *behind,
+                        *(needed["content"] for needed in self._referred(fact, about.get("needs", ()))),
+                    )
                     for text in one.get("unknown", ())
                 }
             ),
         }
+
+
+# What a fact says besides its names and those of the parts of the dump that it is about.
+_CONTENT = ("origins", "names", "beside", "values", "because", "requires", "needs", "unknown")
+
+
+def _joined(about: Entry, own: Entry) -> Entry:
+    """Return what a fact says together with its `about`: lists one after the other, maps as one."""
+    joined = dict(about)
+    for name, value in own.items():
+        if name not in joined:
+            joined[name] = value
+        elif isinstance(value, list):
+            joined[name] = [*joined[name], *value]
+        else:
+            joined[name] = joined[name] | value
+    return joined
 
 
 def _proxy() -> Entry:
@@ -181,7 +228,7 @@ def _each_once(facts: Iterable[Entry]) -> Iterator[Entry]:
     """Yield facts, without those of the same key and values: a part that several listeners have."""
     seen: set[bytes] = set()
     for fact in facts:
-        content = msgspec.json.encode([fact.get("key"), fact.get("values")])
+        content = msgspec.json.encode([fact.get("key"), fact["content"].get("values")])
         if content not in seen:
             seen.add(content)
             yield fact
@@ -209,6 +256,30 @@ class Hosts:
             answer = await opa.query("taken_routes", {"hosts": [self._matches[host] for host in group]})
             found |= {(*host, place) for host, places in zip(group, answer, strict=True) for place in places}
         return found
+
+
+# The fields in which most routes and most clusters differ from the others.
+_OWN = {
+    "route": {"name", "match", "metadata"},
+    "cluster": {"name", "metadata", "altStatName", "edsClusterConfig", "loadAssignment"},
+}
+
+
+def _with_shared(parts: Iterable[tuple[str, Entry]]) -> Entry:
+    """Return the input of `proxy_facts` for parts: what several routes or clusters have in common is in it once."""
+    resources: dict[str, list[Entry]] = defaultdict(list)
+    places: dict[bytes, int] = {}
+    for kind, part in parts:
+        resources[kind].append(part)
+        if kind in _OWN:
+            config = part["config"]
+            own = {name: config[name] for name in _OWN[kind] & config.keys()}
+            rest = {name: value for name, value in config.items() if name not in own}
+            if isinstance(action := rest.get("route"), dict) and "cluster" in action:
+                own["route"] = {"cluster": action["cluster"]}
+                rest["route"] = {name: value for name, value in action.items() if name != "cluster"}
+            part |= {"config": own, "shared": places.setdefault(msgspec.json.encode(rest), len(places))}
+    return {"resources": resources, "shared": [msgspec.Raw(one) for one in places]}
 
 
 Call = Callable[..., Awaitable[Any]]
@@ -244,12 +315,12 @@ async def read_facts(opa: Opa, inputs: Sequence[Input], *, call: Call = _directl
 async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, call: Call) -> Facts:
     facts, hosts, parts = Facts(), Hosts(), read_parts(stream, dump)
 
-    def next_batch() -> list[Entry]:
-        return [hosts.ordered(part) for part in islice(parts, _PARTS)]
+    def next_batch() -> Entry | None:
+        batch = [(part.type, hosts.ordered(part)) for part in islice(parts, _PARTS)]
+        return _with_shared(batch) if batch else None
 
     while batch := await call(next_batch):
-        for fact in await opa.query("proxy_facts", {"resources": batch}):
-            facts.add(fact)
+        facts.add_answer(await opa.query("proxy_facts", batch))
     facts.taken = await hosts.taken(opa)
     for proxy, sections in dump.sections.items():
         facts.proxies.setdefault(proxy, _proxy())["sections"] = sorted(sections)

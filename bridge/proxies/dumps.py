@@ -82,12 +82,7 @@ class Part:
 
     def document(self) -> dict[str, Any]:
         """Return the part as `proxy_facts` takes it."""
-        found: dict[str, Any] = {
-            "proxy": self.proxy,
-            "type": self.type,
-            "config": self.config,
-            "updated": self.updated,
-        }
+        found: dict[str, Any] = {"proxy": self.proxy, "config": self.config, "updated": self.updated}
         if self.route_config:
             found |= {"routeConfig": self.route_config, "virtualHost": self.virtual_host}
         return found

@@ -604,10 +604,10 @@ data:
         "target": resource.config.metadata.filterMetadata.acme.rule,
         "via": "gateway.networking.k8s.io/Gateway/shop/public#http",
         "covers": "gateway.networking.k8s.io/Gateway/shop/public",
-        "values": {kind: {"/timeout/http/requestTimeout": object.get(resource.config.route, "timeout", null)}},
+        "values": {kind: {"/timeout/http/requestTimeout": object.get(config.route, "timeout", null)}},
     } if {
-        some resource in input.resources
-        resource.type == "route"
+        some resource in input.resources.route
+        config := data.bridge.proxies.envoy.config(resource)
     }
 """
 

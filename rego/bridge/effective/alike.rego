@@ -45,7 +45,7 @@ _fields_of_rules := {leaves.segments(pointer)[0] |
 # A route uses a feature that a kind does not model.
 _is_user(route_key) if {
 	some feature in _features_of_routes
-	_use_of(feature, route_key)
+	use_of(feature, route_key)
 }
 
-_features_of_routes := {feature | some kind in kinds.in_use; some feature in _features_of_paths(kind); not feature.via}
+_features_of_routes := {feature | some kind in kinds.in_use; some feature in features_of_paths(kind); not feature.via}

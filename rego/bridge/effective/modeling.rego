@@ -3,6 +3,7 @@ package bridge.effective
 import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.leaves
 import data.bridge.lookup
@@ -14,6 +15,8 @@ may_be_marked(policy_kind) if {
 	input.staged
 } else if {
 	kinds.traits(policy_kind).marked
+} else if {
+	implementations.refusing[policy_kind]
 } else if {
 	lookup.reads_in_part
 } else := false
@@ -31,15 +34,21 @@ marked(entry) := entry if {
 	staged != []
 } else := _remarked(entry)
 
-_remarked(entry) := object.union(_complete(entry), {"remarks": sort(remarks)}) if {
-	kinds.get(keys.type_of(entry.policies[0].policy)).remarks
-	remarks := {remark |
+_remarked(entry) := object.union(_complete(entry), {"remarks": sort(found)}) if {
+	_may_have_remarks(keys.type_of(entry.policies[0].policy))
+	found := {remark |
 		some one in entry.policies
 		object.get(one, "outcome", "") != "Overridden"
 		some remark in policies.remarks(lookup.get(one.policy))
-	}
-	count(remarks) > 0
+	} | {message | some [_, message] in refusals(entry)}
+	count(found) > 0
 } else := _complete(entry)
+
+_may_have_remarks(policy_kind) if {
+	kinds.get(policy_kind).remarks
+} else if {
+	implementations.refusing[policy_kind]
+} else := false
 
 _complete(entry) := object.union(as_served(entry), {"incomplete": reasons}) if {
 	reasons := incomplete_because(keys.type_of(entry.policies[0].policy), entry.path, entry.policies)
@@ -52,11 +61,11 @@ features_used_by(policy_key) := {message |
 	not feature.onPath
 	not feature.routeKinds
 	not feature.several
-	message := _use_of(feature, policy_key)
+	message := use_of(feature, policy_key)
 }
 
 # The message of a feature that an object uses. Undefined if it does not.
-_use_of(feature, key) := sprintf("%s: %s", [keys.describe(key), feature.message]) if {
+use_of(feature, key) := sprintf("%s: %s", [keys.describe(key), feature.message]) if {
 	obj := lookup.get(key)
 	_uses(obj, split(feature.path, "/*"), feature)
 	object.get(obj, leaves.segments(object.get(feature, "with", "")), null) != null
@@ -105,19 +114,19 @@ _used_by_policies(policy_kind, types, are_several, outcomes) := {message |
 	_meets_others(feature, are_several)
 	some [user, outcome] in outcomes
 	outcome != "Overridden"
-	message := _use_of(feature, user)
+	message := use_of(feature, user)
 }
 
 # The messages of features that objects of a path use.
 _used_on(policy_kind, types, are_several, path) := {message |
-	some feature in _features_of_paths(policy_kind)
+	some feature in features_of_paths(policy_kind)
 	_is_about(feature, types)
 	_meets_others(feature, are_several)
 	some node in path
-	message := _use_of(feature, keys.object_of(node))
+	message := use_of(feature, keys.object_of(node))
 }
 
-_features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_kind).notModeled; feature.onPath]
+features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_kind).notModeled; feature.onPath]
 
 # METADATA
 # description: |

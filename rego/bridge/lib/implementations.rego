@@ -40,6 +40,11 @@ merging_prefixes := ["gateway.envoyproxy.io/EnvoyProxy/"]
 
 _istio := {"name": "Istio", "virtualHosts": true, "precedence": "Istio"}
 
+# Implementations whose proxies answer the requests of a rule themselves if they reject its policy, by policy kind.
+refusing := {concat("/", ["gateway.envoyproxy.io", kind]): {"name": "Envoy Gateway", "controller": "gateway.envoyproxy.io/gatewayclass-controller", "status": 500} |
+	some kind in ["BackendTrafficPolicy", "EnvoyExtensionPolicy", "SecurityPolicy"]
+}
+
 # Controllers of load balancers that have certificates of their own: an HTTPS listener needs no `tls`.
 with_own_certificates := {
 	"application-networking.k8s.aws/gateway-api-controller",

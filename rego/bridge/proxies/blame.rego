@@ -73,16 +73,12 @@ _explained(answer) := {"rule": node, "known": true, "fields": [_whole_policy(pol
 
 _pointers(cause) := {trim_space(sprintf("%s %s", [split(kind, "/")[1], pointer])) | some kind, pointers in cause.fields; some pointer in pointers}
 
-# The policies in effect at a rule that their controller rejects.
-_rejected_at(node) := {one.policy |
+# The policies in effect at a rule because of which its proxies answer themselves (see `effective.refusals`).
+_rejected_at(node) := {policy |
 	some kind in queries.policy_kinds
 	acting.acts_at(kind, node)
 	some entry in engine.policies_of(kind, node, "")
-	some one in entry.policies
-	some ancestor in lookup.get(one.policy).status.ancestors
-	some condition in ancestor.conditions
-	condition.type == "Accepted"
-	condition.status == "False"
+	some [policy, _] in engine.refusals(entry)
 }
 
 # The rule of a route, by the name that Envoy Gateway gives it. Undefined for other names, and if there is none.

@@ -143,7 +143,7 @@ test_policy_that_istio_names_explains_a_denied_request_of_an_unknown_rule if {
 
 test_500_of_a_proxy_itself_is_explained_by_the_policies_that_are_rejected if {
 	accepted := {"type": "Accepted", "status": "False", "reason": "Invalid", "message": "ExtAuth: service shop/nowhere not found."}
-	status := {"ancestors": [{"ancestorRef": {"name": "public"}, "controllerName": "gateway.envoyproxy.io/gatewayclass-controller", "conditions": [accepted]}]}
+	status := {"ancestors": [{"ancestorRef": {"namespace": "infra", "name": "public"}, "controllerName": "gateway.envoyproxy.io/gatewayclass-controller", "conditions": [accepted]}]}
 	rejected := object.union(_all_security, {"status": status})
 	found := _explained([rejected, _all_traffic], _answer(500, "-", "direct_response"))
 	[[one.policyKind, one.policies] | some one in found.fields] == [[_sp, [sprintf("%s/shop/gate", [_sp])]]]

@@ -4,6 +4,20 @@
 package bridge.proxies.envoy
 
 # METADATA
+# description: The configuration of a part of the query. Many routes and clusters have most of theirs in common.
+config(resource) := object.union(input.shared[resource.shared], resource.config) if {
+	true
+} else := resource.config
+
+# METADATA
+# description: |
+#   The configuration of a route or a cluster without its own fields, which are `name`, `match`, `metadata` and the name of the
+#   cluster. What depends on it only is computed once for all that share it. Undefined fields may be in `resource.config`.
+shared(resource) := input.shared[resource.shared] if {
+	true
+} else := resource.config
+
+# METADATA
 # description: The filter chains of a listener, the default one last.
 chains(listener) := array.concat(
 	object.get(listener, "filterChains", []),

@@ -147,8 +147,7 @@ facts contains {
 	"refers": [_manager_key(resource.routeConfig)],
 	"unknown": envoy.unknown("virtual host", resource.config),
 } if {
-	some resource in input.resources
-	resource.type == "virtualHost"
+	some resource in input.resources.virtualHost
 	some node in _nodes(resource.config)
 }
 
@@ -159,8 +158,7 @@ facts contains {
 	"updated": object.get(resource, "updated", ""),
 	"unknown": envoy.unknown("configuration of routes", resource.config),
 } if {
-	some resource in input.resources
-	resource.type == "routes"
+	some resource in input.resources.routes
 	_listener(resource.config.name)
 }
 
@@ -171,8 +169,7 @@ facts contains {
 	"key": _routes_key(resource.routeConfig),
 	"unknown": unknown,
 } if {
-	some resource in input.resources
-	resource.type == "virtualHost"
+	some resource in input.resources.virtualHost
 	_listener(resource.routeConfig)
 	unknown := array.concat(
 		[sprintf("the rules do not know the virtual host %s", [resource.config.name]) | _nodes(resource.config) == []],
@@ -186,31 +183,50 @@ facts contains object.union(
 	{
 		"vendor": vendor.name,
 		"proxy": resource.proxy,
-		"name": route.name,
+		"name": resource.config.name,
 		"target": node,
 		"within": [_vhost_key(resource), _routes_key(resource.routeConfig)],
 		"needs": [_manager_key(resource.routeConfig)],
-		"match": envoy.match(object.get(route, "match", {})),
+		"match": envoy.match(object.get(resource.config, "match", {})),
 		"order": resource.order,
-		"unknown": array.concat(envoy.unknown_of_route(route), _answering(route, node)),
-		"refers": array.concat(_clusters(route), filters.refers),
-		"requires": filters.requires,
-		"names": object.union(filters.policies, {_btp: [_key_of(one) |
-			some one in route.metadata.filterMetadata["envoy-gateway"].policies
+		"refers": [_cluster_key(name) | not about.splits; name := resource.config.route.cluster],
+		"names": {_btp: [_key_of(one) |
+			some one in resource.config.metadata.filterMetadata["envoy-gateway"].policies
 			one.kind == "BackendTrafficPolicy"
-		]}),
+		]},
+		"about": about.rest,
+	},
+	_itself(envoy.shared(resource), node),
+) if {
+	some resource in input.resources.route
+	some node in _nodes(resource.config)
+	some about in _abouts_of_route(resource.routeConfig, envoy.shared(resource))
+}
+
+# What a route says besides its own names, one for each cluster of a split: many routes share it.
+_abouts_of_route(routes, route) := [{"splits": count(clusters) > 0, "rest": about} |
+	clusters := _clusters(route)
+	some configs in _filter_configs(route)
+	filters := _of_filters(routes, configs)
+	about := {
+		"unknown": envoy.unknown_of_route(route),
+		"refers": array.concat(clusters, filters.refers),
+		"requires": filters.requires,
+		"names": filters.policies,
 		"values": object.union(filters.values, {_btp: object.union(filters.values[_btp], _of_route(route))}),
 		"because": _because(route),
-	},
-	{"answers": [status, _refusal] | status := _answered(route, node)},
+	}
+]
+
+# A route that answers requests itself instead of a backend, if the rule does not say so.
+_itself(route, node) := {} if {
+	route.route
+} else := object.union(
+	{"unknown": [envoy.answers_itself]},
+	{"answers": [status, _refusal] | status := route.directResponse.status},
 ) if {
-	some resource in input.resources
-	resource.type == "route"
-	route := resource.config
-	some node in _nodes(route)
-	some configs in _filter_configs(route)
-	filters := _of_filters(resource.routeConfig, configs)
-}
+	_has_backends(node)
+} else := {}
 
 # What the filters of the routes of a listener say, a function of their configuration only, which many routes share.
 _of_filters(routes, configs) := {
@@ -236,18 +252,10 @@ _filter_configs(route) := {object.union(own, object.get(one, "typedPerFilterConf
 	split := object.get(route, ["route", "weightedClusters", "clusters"], [])
 }
 
-# Routes of high priority have limits of their own, which no policy sets.
+# The clusters of a route besides that of its own. Routes of high priority have limits of their own, which no policy sets.
 _clusters(route) := ["clusters of high priority"] if {
 	route.route.priority == "HIGH"
-} else := [_cluster_key(route.route.cluster)] if {
-	route.route.cluster
 } else := [_cluster_key(object.get(one, "name", "")) | some one in route.route.weightedClusters.clusters]
-
-# A route answers requests itself instead of a backend, if the rule does not say so.
-_answering(route, node) := [envoy.answers_itself] if {
-	not route.route
-	_has_backends(node)
-} else := []
 
 _has_backends(node) if {
 	rule := hierarchy.rule_of(node)
@@ -256,9 +264,6 @@ _has_backends(node) if {
 		not filter.type in {"RequestRedirect", "ExtensionRef"}
 	}
 }
-
-# The status of such an answer.
-_answered(route, node) := route.directResponse.status if _has_backends(node)
 
 _refusal := "Envoy Gateway makes it so if it cannot use a policy or a backend of the rule; see their statuses"
 
@@ -475,8 +480,7 @@ facts contains {
 	"place": place,
 	"values": _of_filter(manager, filter),
 } if {
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	some [place, _, manager] in envoy.managers(resource.config)
 	some filter in manager.httpFilters
 	_is_itself(filter)
@@ -537,8 +541,7 @@ facts contains {
 		_unknown_port(listener, _routes_of(manager)),
 	]),
 } if {
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	listener := resource.config
 	some [place, chain, manager] in envoy.managers(listener)
 	_listener(_routes_of(manager))
@@ -551,8 +554,7 @@ facts contains {
 	"via": node,
 	"refers": [_manager_key(_routes_of(manager))],
 } if {
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	some [_, _, manager] in envoy.managers(resource.config)
 	node := _listener(_routes_of(manager))
 }
@@ -651,12 +653,15 @@ facts contains {
 	"proxy": resource.proxy,
 	"key": _cluster_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
-	"values": {_btp: _of_cluster(resource.config)},
-	"unknown": [text | some one in object.get(resource.config, ["circuitBreakers", "thresholds"], []); some text in envoy.unknown("thresholds", one)],
+	"about": _about_cluster(envoy.shared(resource)),
 } if {
-	some resource in input.resources
-	resource.type == "cluster"
+	some resource in input.resources.cluster
 	resource.config.metadata.filterMetadata["envoy-gateway"]
+}
+
+_about_cluster(cluster) := {
+	"values": {_btp: _of_cluster(cluster)},
+	"unknown": [text | some one in object.get(cluster, ["circuitBreakers", "thresholds"], []); some text in envoy.unknown("thresholds", one)],
 }
 
 _of_cluster(cluster) := {
@@ -683,8 +688,7 @@ facts contains {
 	"key": _requirement_key(_routes_of(manager), name),
 	"values": {_sp: _of_requirement(requirement, filter.typedConfig)},
 } if {
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	some [_, _, manager] in envoy.managers(resource.config)
 	some filter in manager.httpFilters
 	some name, requirement in filter.typedConfig.requirementMap

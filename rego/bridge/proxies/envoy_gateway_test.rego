@@ -18,7 +18,8 @@ _eep := "gateway.envoyproxy.io/EnvoyExtensionPolicy"
 _ctp := "gateway.envoyproxy.io/ClientTrafficPolicy"
 
 _facts(resources) := facts if {
-	facts := envoy_gateway.facts with input as {"resources": resources}
+	read := envoy_gateway.facts with input as {"resources": testing.parts_by_type(resources)}
+	facts := {testing.with_about(fact) | some fact in read}
 }
 
 _part(type, config) := {"proxy": "edge", "type": type, "config": config, "updated": _received}

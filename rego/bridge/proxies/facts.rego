@@ -19,8 +19,17 @@ described contains about if about := data.bridge.extensions.proxies[_].vendor
 _read := (((envoy_gateway.facts | istio.facts) | kgateway.facts) | kuadrant.facts) | {fact | some fact in data.bridge.extensions.proxies[_].facts}
 
 # METADATA
-# description: The facts that the vendors' rules read from `resources`, with the names that nodes have in the hierarchy.
-facts := [_with_nodes(fact) | some fact in _read]
+# description: |
+#   What the vendors' rules read from `resources`, `{facts, abouts}`: the facts, with the names that nodes have in the hierarchy. Of
+#   what many facts say, `about`, each has the place in `abouts`.
+answer := {"facts": [_with_place(_with_nodes(fact), places) | some fact in _read], "abouts": abouts} if {
+	abouts := [about | some about in {about | some fact in _read; about := fact.about}]
+	places := {about: place | some place, about in abouts}
+}
+
+_with_place(fact, places) := object.union(object.remove(fact, ["about"]), {"about": places[fact.about]}) if {
+	true
+} else := fact
 
 _with_nodes(fact) := object.union(fact, nodes) if {
 	nodes := {field: node | some field in ["target", "via"]; node := _canonical(fact[field]); node != fact[field]}

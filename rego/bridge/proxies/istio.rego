@@ -57,7 +57,7 @@ facts contains {
 	"covers": place,
 	"refers": [_managers, _node, _overrides],
 } if {
-	some resource in input.resources
+	some resource in input.resources.bootstrap
 	some place in _places(resource)
 }
 
@@ -73,12 +73,11 @@ facts contains {
 	"key": _node,
 	"beside": _places(resource),
 } if {
-	some resource in input.resources
+	some resource in input.resources.bootstrap
 	_gateway_of(resource)
 }
 
 _gateway_of(resource) := keys.format(keys.gateway_api, "Gateway", metadata.NAMESPACE, metadata.LABELS[_gateway_label]) if {
-	resource.type == "bootstrap"
 	metadata := resource.config.node.metadata
 	metadata.ISTIO_VERSION
 }
@@ -92,8 +91,7 @@ facts contains object.union(_of_chain(chain), {
 	"place": place,
 	"updated": object.get(resource, "updated", ""),
 }) if {
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	not _is_tunnel(resource.config)
 	some place, chain in envoy.chains(resource.config)
 	not _is_of_service(chain)
@@ -110,7 +108,7 @@ facts contains object.union(_of_chain(chain), {
 	"beside": [service],
 	"updated": object.get(resource, "updated", ""),
 }) if {
-	some resource in input.resources
+	some resource in input.resources.listener
 	some [place, chain, service] in _service_chains(resource)
 }
 
@@ -121,7 +119,7 @@ facts contains object.union(_of_chain(chain), {
 	"place": place,
 	"updated": object.get(resource, "updated", ""),
 }) if {
-	some resource in input.resources
+	some resource in input.resources.listener
 	some [place, chain, service] in _service_chains(resource)
 }
 
@@ -133,7 +131,7 @@ facts contains {
 	"covers": service,
 	"refers": [_chain_key(service), _node, _overrides],
 } if {
-	some resource in input.resources
+	some resource in input.resources.listener
 	some [_, _, service] in _service_chains(resource)
 }
 
@@ -143,7 +141,6 @@ _is_tunnel(listener) if listener.name in {"connect_terminate", "connect_originat
 _is_of_service(chain) if startswith(chain.name, "inbound-vip|")
 
 _service_chains(resource) := [[place, chain, keys.format("core", "Service", parts[2], parts[1])] |
-	resource.type == "listener"
 	resource.config.name == "main_internal"
 	some place, chain in envoy.chains(resource.config)
 	_has_manager(chain)
@@ -165,14 +162,17 @@ facts contains {
 	"key": _overrides,
 	"unknown": unknown,
 } if {
-	some resource in input.resources
+	some type in ["routes", "virtualHost", "route"]
+	some resource in input.resources[type]
 	unknown := _unknown_overrides(resource)
 }
 
-_unknown_overrides(resource) := [] if {
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _overrides, "unknown": []} if {
+	some resource in input.resources.bootstrap
 	_gateway_of(resource)
-} else := unknown if {
-	resource.type in {"routes", "virtualHost", "route"}
+}
+
+_unknown_overrides(resource) := unknown if {
 	not contains(object.get(resource, "routeConfig", object.get(resource.config, "name", "")), "/") # as Envoy Gateway names them
 	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
 		some configs in _own_filters(resource)
@@ -183,8 +183,8 @@ _unknown_overrides(resource) := [] if {
 }
 
 _own_filters(resource) := array.concat(
-	[configs | configs := resource.config.typedPerFilterConfig],
-	[configs | configs := resource.config.route.weightedClusters.clusters[_].typedPerFilterConfig],
+	[configs | configs := envoy.shared(resource).typedPerFilterConfig],
+	[configs | configs := envoy.shared(resource).route.weightedClusters.clusters[_].typedPerFilterConfig],
 )
 
 _changes_policies(config) if {

@@ -1,6 +1,7 @@
 package bridge.proxies.istio_test
 
 import data.bridge.proxies.istio
+import data.bridge.testing
 
 _public := "gateway.networking.k8s.io/Gateway/shop/public"
 
@@ -9,7 +10,7 @@ _ap := "security.istio.io/AuthorizationPolicy"
 _ra := "security.istio.io/RequestAuthentication"
 
 _facts(resources) := facts if {
-	facts := istio.facts with input as {"resources": resources}
+	facts := istio.facts with input as {"resources": testing.parts_by_type(resources)}
 }
 
 _part(type, config) := {"proxy": "edge", "type": type, "config": config, "updated": "2026-03-01T00:00:00Z"}

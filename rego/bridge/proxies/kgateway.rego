@@ -45,20 +45,19 @@ _listener_key(name) := sprintf("listener %s", [name])
 _manager_key(name) := sprintf("connection manager %s", [name])
 
 _gateway_of(resource) := keys.format(keys.gateway_api, "Gateway", parts[1], parts[2]) if {
-	resource.type == "bootstrap"
 	parts := split(resource.config.node.metadata.role, "~")
 	parts[0] == "kgateway-kube-gateway-api"
 }
 
 facts contains {"vendor": vendor.name, "proxy": resource.proxy, "covers": gateway} if {
-	some resource in input.resources
+	some resource in input.resources.bootstrap
 	gateway := _gateway_of(resource)
 }
 
 # The listeners of a Gateway, by the name of their configuration of routes. HTTP listeners of one port share it, so that it
 # is of none of them if they are several.
 facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _listener_key(name), "via": keys.section(gateway, names[0])} if {
-	some resource in input.resources
+	some resource in input.resources.bootstrap
 	gateway := _gateway_of(resource)
 	some listener in hierarchy.listeners(gateway)
 	name := _routes_of_listener(listener)
@@ -78,8 +77,7 @@ facts contains {
 	"origins": _origins(resource.config),
 	"unknown": _unknown("configuration of routes", resource.config, ["typedPerFilterConfig"]),
 } if {
-	some resource in input.resources
-	resource.type == "routes"
+	some resource in input.resources.routes
 	not contains(resource.config.name, "/")
 }
 
@@ -90,8 +88,7 @@ facts contains {
 	"key": _routes_key(resource.routeConfig),
 	"unknown": [sprintf("the rules do not know the virtual host %s", [resource.config.name])],
 } if {
-	some resource in input.resources
-	resource.type == "virtualHost"
+	some resource in input.resources.virtualHost
 	not contains(resource.routeConfig, "/")
 	not startswith(resource.config.name, sprintf("%s~", [resource.routeConfig]))
 }
@@ -105,8 +102,7 @@ facts contains {
 	"origins": _origins(resource.config),
 	"unknown": _unknown("virtual host", resource.config, array.concat(["typedPerFilterConfig", "retryPolicy"], ["requireTls" | not startswith(resource.routeConfig, "listener~")])),
 } if {
-	some resource in input.resources
-	resource.type == "virtualHost"
+	some resource in input.resources.virtualHost
 	startswith(resource.config.name, sprintf("%s~", [resource.routeConfig]))
 }
 
@@ -122,20 +118,20 @@ facts contains object.union(
 		"within": [_vhost_key(resource), _routes_key(resource.routeConfig), _listener_key(resource.routeConfig)],
 		"needs": [_manager_key(resource.routeConfig)],
 		"origins": _origins(resource.config),
-		"values": {_policy: _values(resource.config)},
-		"unknown": array.concat(envoy.unknown_of_route(resource.config), [envoy.answers_itself | resource.config.directResponse]),
+		"about": {
+			"values": {_policy: _values(envoy.shared(resource))},
+			"unknown": array.concat(envoy.unknown_of_route(envoy.shared(resource)), [envoy.answers_itself | envoy.shared(resource).directResponse]),
+		},
 	},
 	{field: value | some field, value in {"match": envoy.match(object.get(resource.config, "match", {})), "order": resource.order}; source.kind == "HTTPRoute"},
 ) if {
-	some resource in input.resources
-	resource.type == "route"
+	some resource in input.resources.route
 	source := resource.config.metadata.filterMetadata[_source]
 	node := keys.section(keys.format(keys.gateway_api, source.kind, source.namespace, source.name), _section(source.rule))
 }
 
 facts contains {"vendor": vendor.name, "proxy": resource.proxy, "unread": "routes of this version of kgateway do not name their rules"} if {
-	some resource in input.resources
-	resource.type == "route"
+	some resource in input.resources.route
 	startswith(resource.virtualHost, sprintf("%s~", [resource.routeConfig]))
 	not resource.config.metadata.filterMetadata[_source]
 }
@@ -174,8 +170,7 @@ facts contains {
 		["the rules do not know which connections get its filter chain" | object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()],
 	),
 } if {
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	some [place, chain, manager] in envoy.managers(resource.config)
 	not contains(manager.rds.routeConfigName, "/")
 }

@@ -8,7 +8,8 @@ _policy := "gateway.kgateway.dev/TrafficPolicy"
 _merged := "merge.TrafficPolicy.gateway.kgateway.dev"
 
 _facts(resources) := facts if {
-	facts := kgateway.facts with input as object.union(testing.changed([]), {"resources": resources})
+	read := kgateway.facts with input as object.union(testing.changed([]), {"resources": testing.parts_by_type(resources)})
+	facts := {testing.with_about(fact) | some fact in read}
 }
 
 _fact(resource) := fact if {

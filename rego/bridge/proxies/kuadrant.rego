@@ -65,8 +65,7 @@ facts contains {
 # Those of listeners with a name; proxies of Envoy Gateway have one more, for probes.
 _managers_of_gateways := [[resource, place, manager] |
 	_is_used
-	some resource in input.resources
-	resource.type == "listener"
+	some resource in input.resources.listener
 	not startswith(resource.config.name, "envoy-gateway-proxy-ready")
 	some [place, _, manager] in envoy.managers(resource.config)
 ]

@@ -35,7 +35,7 @@ _struct(config) := {"name": "wasm", "typedConfig": {
 }}
 
 _facts(policies, resources) := facts if {
-	facts := kuadrant.facts with input as object.union(testing.changed(policies), {"resources": resources})
+	facts := kuadrant.facts with input as object.union(testing.changed(policies), {"resources": testing.parts_by_type(resources)})
 }
 
 test_sets_of_actions_are_of_rules_and_name_policies if {

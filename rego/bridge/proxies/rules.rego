@@ -1,8 +1,11 @@
 package bridge.proxies
 
+import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.queries
+import data.bridge.scopes as acting
 
 # Whether a proxy serves a rule: at each hostname that its route has in common with the listener, for each of its matches.
 
@@ -12,26 +15,35 @@ _shown := 3 # of the matches that a message names
 # description: |
 #   The rows about rules, whose facts have a `match`: what a proxy serves at a listener, compared with the route. They are not
 #   about a policy.
-rule_rows := [row | some node in input.targets; some row in _rule_rows_of(node)]
+rule_rows := [row | some node in input.targets; some row in rule_rows_of(node)]
 
-_rule_rows_of(node) := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
+rule_rows_of(node) := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
 	served := [one | some one in input.found[node]; object.get(one, "match", "none") != "none"; one.via != ""]
 	some [proxy, via] in {[one.proxy, one.via] | some one in served}
 	entries := [one | some one in served; one.proxy == proxy; one.via == via]
 	route_key := keys.object_of(node)
-	row := _rule_row(entries, _rule_of(node), _hosts(index.facts(route_key).hostnames, via))
+	row := _rule_row(node, entries, _hosts(index.facts(route_key).hostnames, via))
 ]
 
 # METADATA
 # description: Why the requests of a rule on a path may not be those at which the proxy has its policies, as texts.
 rule_doubts(node, proxy, path) := [row.message |
-	some row in _rule_rows_of(node)
+	some row in rule_rows_of(node)
 	row.proxy == proxy
 	row.path[0] in path
-	_is_doubtful(row)
+	is_doubtful(row)
 ]
 
-_is_doubtful(row) if row.state in {"missing in the proxy", "cannot be read"}
+# METADATA
+# description: Why the proxies of an implementation answer the requests of a rule themselves, as messages (see `effective.refusals`).
+rejections(node) := {message |
+	some kind in queries.policy_kinds
+	acting.acts_at(kind, node)
+	some entry in engine.policies_of(kind, node, "")
+	some [_, message] in engine.refusals(entry)
+}
+
+is_doubtful(row) if row.state in {"missing in the proxy", "cannot be read"}
 
 _rule_of(node) := {"type": keys.type_of(node), "matches": hierarchy.written_matches(hierarchy.rule_of(node))}
 
@@ -43,7 +55,8 @@ _hosts(hostnames, via) := {host |
 }
 
 # The first form is that of most rules, with fewer expressions.
-_rule_row(entries, rule, hosts) := _about_rule(served, served, "verified", "") if {
+_rule_row(node, entries, hosts) := _about_rule(served, served, "verified", "") if {
+	rule := _rule_of(node)
 	served := {[host, one.match] | some one in entries; some host in one.hosts}
 	served == {[host, match] | some host in hosts; some match in _expected_conditions(rule)}
 	served != set()
@@ -55,14 +68,20 @@ _rule_row(entries, rule, hosts) := _about_rule(served, served, "verified", "") i
 	}
 } else := _about_rule([], [], "cannot be read", "the rules do not know how the proxy matches requests of this rule") if {
 	count(hosts) > 0
+	rule := _rule_of(node)
 	null in ({one.match | some one in entries} | _expected_conditions(rule))
 } else := _about_rule(expected, served, state, message) if {
 	count(hosts) > 0
+	rule := _rule_of(node)
 	expected := {[host, match] | some host in hosts; some match in _expected_conditions(rule)}
 	unknown := [text | some one in entries; some text in input.families[one.family].unknown]
 	first := {[host, one.match] | some one in entries; some host in one.hosts; not one.late}
 	served := first | {[host, one.match] | some one in entries; some host in one.hosts}
-	answers := {one.answers | some one in entries}
+	answers := {[status, why] |
+		some one in entries
+		[status, else_why] := one.answers
+		why := concat("; ", array.concat(sort(rejections(node)), [else_why | rejections(node) == set()]))
+	}
 	[state, message] := _rule_state(expected, first, served, unknown, answers)
 }
 

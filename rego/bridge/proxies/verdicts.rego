@@ -77,7 +77,7 @@ _alike := [object.keys(nodes) | some _, nodes in object.union_n([{_likeness(node
 _likeness(node) := [
 	effective_likeness,
 	[[one.proxy, one.via, one.family] | some one in input.found[node]],
-	[[row.proxy, row.path, row.message] | some row in _rule_rows_of(node); _is_doubtful(row)],
+	[[row.proxy, row.path, row.message] | some row in rule_rows_of(node); is_doubtful(row)],
 ] if {
 	effective_likeness := engine.likeness(node)
 } else := node

@@ -342,8 +342,9 @@ _acme := {
 }
 
 _facts_of(vendor, resources) := facts if {
-	facts := proxies.facts with input as object.union(testing.changed([]), {"resources": resources})
+	answer := proxies.answer with input as object.union(testing.changed([]), {"resources": testing.parts_by_type(resources)})
 		with data.bridge.extensions.proxies as {"acme": vendor}
+	facts := answer.facts
 }
 
 test_facts_have_the_names_of_nodes_in_the_hierarchy if {

@@ -179,3 +179,16 @@ _nested([first, second, third, fourth, fifth, sixth], value) := {first: {second:
 active_kind(type, spec) := object.union(normal, {"by": crypto.md5(json.marshal(normal)), "traits": kinds.traits_of(normal)}) if {
 	normal := kinds.normal_form(type, spec)
 }
+
+# The parts of a proxy's configuration as `proxy_facts` takes them.
+parts_by_type(parts) := {type: [part | some part in parts; part.type == type] | some type in {part.type | some part in parts}}
+
+# A fact together with what it shares with others.
+with_about(fact) := object.union_n([
+	object.remove(fact, ["about"]),
+	about,
+	{name: array.concat(fact[name], about[name]) | some name in ["unknown", "refers"]; fact[name]; about[name]},
+	{"names": object.union(about.names, fact.names) | about.names; fact.names},
+]) if {
+	about := fact.about
+} else := fact

@@ -8,12 +8,12 @@ import data.bridge.scopes as acting
 
 # METADATA
 # description: |
-#   Facts from parts of the configuration of proxies, `resources`: the first step of `verify`, whose second step takes the
-#   facts of its targets.
+#   Facts from parts of the configuration of proxies, `{facts, abouts}`: the first step of `verify`, whose second step takes the
+#   facts of its targets. `resources` has the parts by type, and `shared` what many of them have in common.
 # entrypoint: true
 proxy_facts := problem if {
-	problem := queries.problem([["resources", "list"]])
-} else := proxies.facts
+	problem := queries.problem([["shared", "list"]])
+} else := proxies.answer
 
 # METADATA
 # description: |

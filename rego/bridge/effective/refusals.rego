@@ -1,0 +1,41 @@
+package bridge.effective
+
+import data.bridge.lib.implementations
+import data.bridge.lib.keys
+import data.bridge.lookup
+
+# METADATA
+# description: |
+#   The policies of an entry that their controller rejects, where its proxies then answer the requests themselves, as `[policy,
+#   message]`. By the status of the policies, so only of objects that have one.
+refusals(entry) := {[one.policy, message] |
+	about := implementations.refusing[keys.type_of(entry.policies[0].policy)]
+	some one in entry.policies
+	object.get(one, "outcome", "") != "Overridden"
+	reason := _rejection(one.policy, about.controller, entry.path)
+	message := sprintf("%s rejects %s, so its proxies answer %d themselves: %s", [about.name, keys.describe(one.policy), about.status, reason])
+}
+
+# What a controller says of a policy that it rejects, at the Gateway of a path.
+_rejection(policy, controller, path) := concat("; ", messages) if {
+	obj := lookup.get(policy)
+	messages := sort({object.get(condition, "message", "it gives no reason") |
+		some ancestor in obj.status.ancestors
+		ancestor.controllerName == controller
+		_is_of_path(policy, ancestor.ancestorRef, path)
+		some condition in ancestor.conditions
+		condition.type == "Accepted"
+		condition.status == "False"
+		not condition.reason in {"Conflicted", "TargetNotFound"} # another policy applies, or none
+		not _is_outdated(condition, obj)
+	})
+	messages != []
+}
+
+_is_of_path(policy, ref, path) if {
+	key := keys.format(object.get(ref, "group", keys.gateway_api), object.get(ref, "kind", "Gateway"), object.get(ref, "namespace", keys.parse(policy).namespace), ref.name)
+	some node in path
+	keys.object_of(node) == key
+}
+
+_is_outdated(condition, obj) if condition.observedGeneration < obj.metadata.generation
