@@ -30,6 +30,13 @@ PROXIES = (
         help="The proxies of the cluster's Gateways, above the targets if there are any: the bridge forwards a port of "
         "their Pods, with your permissions.",
     ),
+    option(
+        "--controller-namespace",
+        "controller_namespace",
+        metavar="NAMESPACE",
+        help="With --pods: the namespace of Envoy Gateway's controller, which has its proxies there. Default: "
+        "envoy-gateway-system.",
+    ),
 )
 QUERIES = (
     "proxy_facts",
@@ -45,6 +52,8 @@ def names_proxies(asked: Asked) -> bool:
     """Return whether options name proxies. Raises CommandError for options that exclude each other."""
     dumps, pods = asked.more["dumps"], asked.more["pods"]
     need_one_reader("--config-dump", dumps, asked.source)
+    if asked.more["controller_namespace"] and not pods:
+        raise CommandError("--controller-namespace needs --pods")
     if pods and (asked.source.manifests or asked.source.opa_url):
         raise CommandError("--pods reads the proxies of a cluster: it excludes --manifests and --opa")
     return bool(dumps or pods)
@@ -61,7 +70,8 @@ async def compare_proxies(engine: Engine, asked: Asked, targets: Sequence[Key], 
     from bridge.proxies.inputs import ConfigDump
 
     dumps = [ConfigDump(name) for name in dict.fromkeys(asked.more["dumps"])]
-    pods = await pods_of(engine, asked.source, targets) if asked.more["pods"] else []
+    home = asked.more["controller_namespace"]
+    pods = await pods_of(engine, asked.source, targets, home) if asked.more["pods"] else []
     inputs: list[Input] = [*dumps, *pods]
     if not inputs:
         raise CommandError("no Pod of a proxy is running: give --config-dump for proxies that are not in the cluster")

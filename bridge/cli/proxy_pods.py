@@ -72,17 +72,23 @@ class ProxyPod:
                 raise ProxyError(text) from (why or error)
 
 
-async def pods_of(engine: Engine, source: Input, targets: Sequence[Key]) -> list[ProxyPod]:
-    """Return the proxies of the Gateways above targets, of all without targets; print warnings. Raises CommandError."""
+async def pods_of(
+    engine: Engine, source: Input, targets: Sequence[Key], controller_namespace: str | None = None
+) -> list[ProxyPod]:
+    """Return the proxies of the Gateways above targets, of all without targets; print warnings. Raises CommandError.
+
+    `controller_namespace` is that of a controller that has its proxies there, if it is not the usual one.
+    """
     nodes = await engine.opa.query("verified_targets", {"targets": [str(key) for key in targets]}) if targets else []
-    gateways = await engine.opa.query("proxy_pods", {"nodes": nodes} if targets else {})
+    where = {"controllerNamespace": controller_namespace} if controller_namespace else {}
+    gateways = await engine.opa.query("proxy_pods", {**where, **({"nodes": nodes} if targets else {})})
     if not gateways:
         print_error(f"warning: there is no Gateway{' above the targets' if targets else ''}")
     found: dict[tuple[str, str], ProxyPod] = {}
     try:
         async with await KubeClient.connect(source.kubeconfig, source.kube_context) as client:
             for about in gateways:
-                pods = [pod for one in about["selections"] for pod in await _list_pods(client, one)]
+                pods = await _list_selected(client, about["selections"])
                 _report_missing(about, pods)
                 for pod in pods:
                     place = pod["metadata"]["namespace"], pod["metadata"]["name"]
@@ -90,6 +96,23 @@ async def pods_of(engine: Engine, source: Input, targets: Sequence[Key]) -> list
     except KubeError as error:
         raise CommandError(str(error)) from error
     return [found[place] for place in sorted(found)]
+
+
+async def _list_selected(client: KubeClient, selections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the Pods of selections that run.
+
+    The Pods of a Gateway are in one of the namespaces: a user needs to list those there only. Raises CommandError.
+    """
+    found: list[dict[str, Any]] = []
+    denied: CommandError | None = None
+    for one in selections:
+        try:
+            found += await _list_pods(client, one)
+        except CommandError as error:
+            denied = denied or error
+    if denied and not found:
+        raise denied
+    return found
 
 
 async def _list_pods(client: KubeClient, selection: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -119,10 +142,11 @@ def _report_missing(about: Mapping[str, Any], pods: Sequence[object]) -> None:
         return
     gateway = short_key(parse_key(about["gateway"]))
     if about["selections"]:
-        labels = " or ".join(
+        places = " or ".join(
             ",".join(f"{label}={value}" for label, value in sorted(one["labels"].items()))
+            + (f" in namespace {one['namespace']}" if "namespace" in one else "")
             for one in about["selections"]
         )
-        print_error(f"warning: {gateway} has no Pod of a proxy that runs, with the labels {labels}")
+        print_error(f"warning: {gateway} has no Pod of a proxy that runs, with the labels {places}")
     else:
         print_error(f"warning: the rules do not know the Pods of {gateway}'s proxies: give --config-dump")

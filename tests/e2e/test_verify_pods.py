@@ -25,7 +25,7 @@ from tests.e2e.test_verify_against_envoy import Served, served  # noqa: F401 - a
 FOLDER = ROOT / "examples/proxies"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 ADMIN = 19000
-PODS = "/api/v1/namespaces/proxies/pods"
+HOME = "envoy-gateway-system"
 LABELS = {
     "gateway.envoyproxy.io/owning-gateway-name": "public",
     "gateway.envoyproxy.io/owning-gateway-namespace": "shop",
@@ -43,15 +43,21 @@ class Cluster:
     stack: ExitStack
 
     def add_pod(
-        self, name: str, port: int, labels: Object = LABELS, phase: str = "Running", admin: int = ADMIN
+        self,
+        name: str,
+        port: int,
+        labels: Object = LABELS,
+        phase: str = "Running",
+        admin: int = ADMIN,
+        namespace: str = HOME,
     ) -> None:
         """Add a Pod with this phase whose admin interface is at a local port."""
-        metadata = {"name": name, "namespace": "proxies", "labels": labels}
+        metadata, pods = {"name": name, "labels": labels}, f"/api/v1/namespaces/{namespace}/pods"
         spec = {"nodeName": "node", "containers": [{"name": "envoy", "image": "envoy"}]}
-        self.plane.api.request("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+        self.plane.api.request("POST", pods, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
         merge = "application/merge-patch+json"
-        self.plane.api.request("PATCH", f"{PODS}/{name}/status", {"status": {"phase": phase}}, merge)
-        self.stack.callback(self.plane.api.request, "DELETE", f"{PODS}/{name}", {"gracePeriodSeconds": 0})
+        self.plane.api.request("PATCH", f"{pods}/{name}/status", {"status": {"phase": phase}}, merge)
+        self.stack.callback(self.plane.api.request, "DELETE", f"{pods}/{name}", {"gracePeriodSeconds": 0})
         self.kubelet.ports[name, admin] = port
 
     def listen(self, port: int) -> None:
@@ -83,7 +89,9 @@ def example(
     for obj in objects:
         obj["metadata"].pop("creationTimestamp", None)
         obj.get("spec", {}).pop("clusterIP", None)
-    objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "proxies"}})
+    objects += [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (HOME, "elsewhere")
+    ]
     file = folder / "objects.yaml"
     file.write_text(yaml.safe_dump_all(objects))
     Kubectl(kubectl_path, plane)("apply", "--server-side", "-f", file)
@@ -144,10 +152,27 @@ def test_proxies_of_a_cluster_are_compared(cluster: Cluster, dump: Object) -> No
     cluster.add_pod("other", _serve(cluster.stack, {}), {"app": "other"})
     code, found, errors = cluster.verify()
     assert (code, errors) == (1, "")
-    assert [*found["proxies"]] == ["proxies/edge-1"]
+    assert [*found["proxies"]] == ["envoy-gateway-system/edge-1"]
     assert found["counts"] == {"stale": 2, "verified": 13}
     code, found, _ = cluster.verify("httproute/cart#checkout", "-n", "shop")
     assert (code, {*found["counts"]}) == (0, {"verified"})
+
+
+def test_pods_with_the_labels_of_proxies_in_other_namespaces_are_not_read(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump))
+    cluster.add_pod("forged", _serve(cluster.stack, {}), namespace="elsewhere")
+    _, found, errors = cluster.verify()
+    assert [*found["proxies"]] == ["envoy-gateway-system/edge-1"]
+    assert "forged" not in errors
+    _, found, errors = cluster.verify("--controller-namespace", "elsewhere")
+    assert "Pod elsewhere/forged" in errors
+    assert "edge-1" not in errors
+
+
+def test_proxies_may_be_in_the_namespace_of_their_gateway(cluster: Cluster, dump: Object) -> None:
+    cluster.add_pod("edge-1", _serve(cluster.stack, dump), namespace="shop")
+    _, found, _ = cluster.verify()
+    assert [*found["proxies"]] == ["shop/edge-1"]
 
 
 def test_explanations_have_the_states_of_the_cluster_proxies(cluster: Cluster, dump: Object) -> None:
@@ -165,8 +190,8 @@ def test_proxies_that_disagree_are_named(cluster: Cluster, dump: Object) -> None
     code, found, errors = cluster.verify(*target)
     assert code == 1
     differing = {row["proxy"] for row in found["rows"] if row["state"] != "verified"}
-    assert differing == {"proxies/edge-2"}
-    assert "the proxies of Gateway/shop/public disagree: only proxies/edge-2 differs" in errors
+    assert differing == {"envoy-gateway-system/edge-2"}
+    assert "the proxies of Gateway/shop/public disagree: only envoy-gateway-system/edge-2 differs" in errors
 
 
 def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
@@ -175,7 +200,7 @@ def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: C
     code, found, errors = cluster.verify()
     assert code == 2
     assert found["counts"]["verified"] == 13
-    assert "error: Pod proxies/edge-2: its proxy cannot be read at port 19000: error forwarding port 19000" in errors
+    assert "error: Pod envoy-gateway-system/edge-2: its proxy cannot be read at port 19000: error forwarding port 19000" in errors
     assert "refused" in errors
 
 
@@ -200,7 +225,7 @@ def test_admin_interface_that_fails_is_an_error_without_a_wait(
     code, found, errors = cluster.verify()
     assert time.monotonic() - begin < _HANGS
     assert (code, found["counts"]["verified"]) == (2, 13)
-    assert "error: Pod proxies/edge-2: " in errors
+    assert "error: Pod envoy-gateway-system/edge-2: " in errors
     assert why in errors
 
 
@@ -212,7 +237,7 @@ def test_dump_that_breaks_off_says_nothing_about_its_proxy(cluster: Cluster, dum
     cluster.add_pod("edge-2", _serve(cluster.stack, json.dumps({"configs": [*others, clusters]})[:-10]))
     code, found, errors = cluster.verify()
     assert code == 2
-    assert "error: Pod proxies/edge-2: its proxy cannot be read at port 19000" in errors
+    assert "error: Pod envoy-gateway-system/edge-2: its proxy cannot be read at port 19000" in errors
     assert found == alone
     assert "warning" not in errors
 
@@ -226,7 +251,7 @@ def test_explanation_has_the_exit_code_of_a_proxy_that_cannot_be_read(cluster: C
     done = cluster.bridge(*command, "--kubeconfig", cluster.plane.kubeconfig)
     assert done.returncode == 2
     assert "verified" in done.stdout
-    assert "error: Pod proxies/edge-2: its proxy cannot be read" in done.stderr
+    assert "error: Pod envoy-gateway-system/edge-2: its proxy cannot be read" in done.stderr
 
 
 def test_reason_of_a_port_that_cannot_be_forwarded_is_that_of_the_connection(cluster: Cluster, dump: Object) -> None:
@@ -238,9 +263,9 @@ def test_reason_of_a_port_that_cannot_be_forwarded_is_that_of_the_connection(clu
     code, _, errors = cluster.verify()
     assert code == 2
     read = "its proxy cannot be read at port 19000"
-    assert f"Pod proxies/refused: {read}: HTTP 500: the API server cannot forward to this Pod" in errors
+    assert f"Pod envoy-gateway-system/refused: {read}: HTTP 500: the API server cannot forward to this Pod" in errors
     assert (
-        f"Pod proxies/broken: {read}: the connection to the Pod broke: Received frame with non-zero reserved" in errors
+        f"Pod envoy-gateway-system/broken: {read}: the connection to the Pod broke: Received frame with non-zero reserved" in errors
     )
 
 
@@ -267,8 +292,8 @@ def test_pods_whose_names_begin_alike_have_their_own_errors(cluster: Cluster, du
     cluster.add_pod("edge-1", _serve(cluster.stack, {"configs": dump["configs"][:1]}))
     cluster.add_pod("edge-10", 1, admin=1)
     _, _, errors = cluster.verify()
-    assert "error: Pod proxies/edge-1: " in errors
-    assert "error: Pod proxies/edge-10: " in errors
+    assert "error: Pod envoy-gateway-system/edge-1: " in errors
+    assert "error: Pod envoy-gateway-system/edge-10: " in errors
 
 
 def test_proxy_without_configuration_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
@@ -276,14 +301,14 @@ def test_proxy_without_configuration_is_an_error_beside_the_others(cluster: Clus
     cluster.add_pod("edge-2", _serve(cluster.stack, {"configs": dump["configs"][:1]}))
     code, _, errors = cluster.verify()
     assert code == 2
-    assert "error: Pod proxies/edge-2: its proxy has no configuration of a Gateway" in errors
+    assert "error: Pod envoy-gateway-system/edge-2: its proxy has no configuration of a Gateway" in errors
 
 
 def test_cluster_without_proxies_is_an_error(cluster: Cluster) -> None:
     cluster.add_pod("edge-1", 1, phase="Pending")
     code, found, errors = cluster.verify()
     assert (code, found) == (2, {})
-    assert "Pod proxies/edge-1 is Pending" in errors
+    assert "Pod envoy-gateway-system/edge-1 is Pending" in errors
     assert "Gateway/shop/public has no Pod of a proxy that runs, with the labels" in errors
     assert "no Pod of a proxy is running" in errors
 
@@ -304,7 +329,8 @@ def test_missing_permissions_are_named_and_the_role_grants_them(
     grant()
     code, _, errors = cluster.verify(kubeconfig=limited)
     assert code == 2
-    assert "`pbctl admin rbac --reader --pods` prints a role" in errors
+    hint = "`pbctl admin rbac --reader --pods -n envoy-gateway-system` prints a role"
+    assert f"you may not list the Pods of proxies in namespace envoy-gateway-system: {hint}" in errors
     forwards = yaml.safe_load(cluster.bridge("admin", "rbac", "--reader", "--pods", "-o", "json").stdout)
     rules = [rule for one in forwards["items"] for rule in one["rules"] if "pods/portforward" in rule["resources"]]
     assert [rule["verbs"] for rule in rules] == [["create", "get"]]
@@ -312,8 +338,7 @@ def test_missing_permissions_are_named_and_the_role_grants_them(
     kubectl("create", "clusterrolebinding", "lists", "--clusterrole=lists", "--user=limited")
     code, _, errors = cluster.verify(kubeconfig=limited)
     assert code == 2
-    hint = "`pbctl admin rbac --reader --pods -n proxies` prints a role"
-    assert f"you may not forward ports of Pod proxies/edge-1 (get and create pods/portforward): {hint}" in errors
+    assert f"you may not forward ports of Pod envoy-gateway-system/edge-1 (get and create pods/portforward): {hint}" in errors
     grant("--pods")
     code, found, errors = cluster.verify(kubeconfig=limited)
     assert (code, found["counts"]["verified"]) == (1, 13)

@@ -20,15 +20,20 @@ vendor := {
 	"name": "Envoy Gateway",
 	"targets": [concat("/", [keys.gateway_api, kind]) | some kind in ["Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"]],
 	"fields": _fields,
-	# A Gateway has proxies of its own, or those of its class (EnvoyProxy, `mergeGateways`), in any namespace.
+	# A Gateway has proxies of its own, or those of its class (EnvoyProxy, `mergeGateways`), in the controller's namespace, or in
+	# its own namespace (`GatewayNamespace` of the controller). Pods with these labels in other namespaces may be anybody's.
 	"pods": {"gateway.envoyproxy.io/gatewayclass-controller": {
 		"port": 19000,
+		"controllerNamespace": "envoy-gateway-system",
 		"selections": [
-			{"labels": {"gateway.envoyproxy.io/owning-gateway-name": "{name}", "gateway.envoyproxy.io/owning-gateway-namespace": "{namespace}"}},
-			{"labels": {"gateway.envoyproxy.io/owning-gatewayclass": "{class}"}},
+			{"namespace": "{controller}", "labels": _owned_by_gateway},
+			{"namespace": "{controller}", "labels": {"gateway.envoyproxy.io/owning-gatewayclass": "{class}"}},
+			{"namespace": "{namespace}", "labels": _owned_by_gateway},
 		],
 	}},
 }
+
+_owned_by_gateway := {"gateway.envoyproxy.io/owning-gateway-name": "{name}", "gateway.envoyproxy.io/owning-gateway-namespace": "{namespace}"}
 
 _duration := {"form": "Duration"}
 _number := {"form": "Number"}

@@ -9,7 +9,7 @@ import data.bridge.lookup
 # description: |
 #   The Pods that are the proxies of each Gateway above `nodes`, of all Gateways without `nodes`: `{gateway, port,
 #   selections}`, the port of Envoy's admin interface and `{namespace, labels}`, without `namespace` in all. `selections` is empty if no
-#   rules know the controller of the Gateway's class.
+#   rules know the controller of the Gateway's class. `controllerNamespace` is that of controllers that have proxies in theirs.
 pods := [_pods_of(gateway) | some gateway in _asked]
 
 _asked := found if {
@@ -28,7 +28,12 @@ _pods_of(gateway) := {"gateway": gateway, "port": about.port, "selections": sele
 	class := lookup.get(index.facts(gateway).class[0])
 	about := [pods | some vendor in described; pods := vendor.pods[class.spec.controllerName]][0]
 	parts := keys.parse(gateway)
-	names := {"{name}": parts.name, "{namespace}": parts.namespace, "{class}": class.metadata.name}
+	names := {
+		"{name}": parts.name,
+		"{namespace}": parts.namespace,
+		"{class}": class.metadata.name,
+		"{controller}": object.get(input, "controllerNamespace", object.get(about, "controllerNamespace", parts.namespace)),
+	}
 	selections := [_with_names(selection, names) | some selection in about.selections]
 } else := {"gateway": gateway, "port": 0, "selections": []}
 

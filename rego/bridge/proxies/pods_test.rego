@@ -20,13 +20,22 @@ _pods_of(controller) := found if {
 	]
 }
 
-test_pods_of_envoy_gateway_are_in_any_namespace if {
+test_pods_of_envoy_gateway_are_in_the_namespace_of_the_controller_or_of_the_gateway if {
 	found := _pods_of("gateway.envoyproxy.io/gatewayclass-controller")
 	found.port == 19000
+	owned := {"gateway.envoyproxy.io/owning-gateway-name": "edge", "gateway.envoyproxy.io/owning-gateway-namespace": "infra"}
 	found.selections == [
-		{"labels": {"gateway.envoyproxy.io/owning-gateway-name": "edge", "gateway.envoyproxy.io/owning-gateway-namespace": "infra"}},
-		{"labels": {"gateway.envoyproxy.io/owning-gatewayclass": "own"}},
+		{"namespace": "envoy-gateway-system", "labels": owned},
+		{"namespace": "envoy-gateway-system", "labels": {"gateway.envoyproxy.io/owning-gatewayclass": "own"}},
+		{"namespace": "infra", "labels": owned},
 	]
+}
+
+test_namespace_of_the_controller_can_be_chosen if {
+	gateway := object.union(testing.gateway("edge", []), {"spec": {"gatewayClassName": "own"}})
+	chosen := object.union(testing.changed([_class_of("gateway.envoyproxy.io/gatewayclass-controller"), gateway]), {"controllerNamespace": "proxies"})
+	found := {one.namespace | some about in proxies.pods with input as chosen; about.gateway == _edge; some one in about.selections}
+	found == {"proxies", "infra"}
 }
 
 test_pods_of_istio_and_kgateway_are_in_the_namespace_of_the_gateway if {
