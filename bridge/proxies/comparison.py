@@ -239,14 +239,18 @@ class Hosts:
 
     def __init__(self) -> None:
         self._matches: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
+        self._names: dict[tuple[str, str, str], list[str]] = defaultdict(list)
 
     def ordered(self, part: Part) -> Entry:
-        """Return a part as `proxy_facts` takes it, a route with its `order`: where it is."""
+        """Return a part as `proxy_facts` takes it: a route with its `order`, where it is; a host with names of `routes`."""
         found = part.document()
+        host = part.proxy, part.route_config, part.virtual_host
         if part.type == "route":
-            matches = self._matches[part.proxy, part.route_config, part.virtual_host]
-            found["order"] = [part.route_config, part.virtual_host, len(matches)]
-            matches.append(part.config.get("match", {}))
+            found["order"] = [part.route_config, part.virtual_host, len(self._matches[host])]
+            self._matches[host].append(part.config.get("match", {}))
+            self._names[host].append(part.config.get("name", ""))
+        elif part.type == "virtualHost":
+            found["routes"] = self._names.pop(host, [])
         return found
 
     async def taken(self, opa: Opa) -> set[tuple[Any, ...]]:

@@ -89,9 +89,7 @@ def example(
     for obj in objects:
         obj["metadata"].pop("creationTimestamp", None)
         obj.get("spec", {}).pop("clusterIP", None)
-    objects += [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (HOME, "elsewhere")
-    ]
+    objects += [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in (HOME, "elsewhere")]
     file = folder / "objects.yaml"
     file.write_text(yaml.safe_dump_all(objects))
     Kubectl(kubectl_path, plane)("apply", "--server-side", "-f", file)
@@ -200,7 +198,10 @@ def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: C
     code, found, errors = cluster.verify()
     assert code == 2
     assert found["counts"]["verified"] == 13
-    assert "error: Pod envoy-gateway-system/edge-2: its proxy cannot be read at port 19000: error forwarding port 19000" in errors
+    assert (
+        "error: Pod envoy-gateway-system/edge-2: its proxy cannot be read at port 19000: error forwarding port 19000"
+        in errors
+    )
     assert "refused" in errors
 
 
@@ -265,7 +266,8 @@ def test_reason_of_a_port_that_cannot_be_forwarded_is_that_of_the_connection(clu
     read = "its proxy cannot be read at port 19000"
     assert f"Pod envoy-gateway-system/refused: {read}: HTTP 500: the API server cannot forward to this Pod" in errors
     assert (
-        f"Pod envoy-gateway-system/broken: {read}: the connection to the Pod broke: Received frame with non-zero reserved" in errors
+        f"Pod envoy-gateway-system/broken: {read}: the connection to the Pod broke: Received frame with non-zero reserved"
+        in errors
     )
 
 
@@ -338,7 +340,10 @@ def test_missing_permissions_are_named_and_the_role_grants_them(
     kubectl("create", "clusterrolebinding", "lists", "--clusterrole=lists", "--user=limited")
     code, _, errors = cluster.verify(kubeconfig=limited)
     assert code == 2
-    assert f"you may not forward ports of Pod envoy-gateway-system/edge-1 (get and create pods/portforward): {hint}" in errors
+    assert (
+        f"you may not forward ports of Pod envoy-gateway-system/edge-1 (get and create pods/portforward): {hint}"
+        in errors
+    )
     grant("--pods")
     code, found, errors = cluster.verify(kubeconfig=limited)
     assert (code, found["counts"]["verified"]) == (1, 13)

@@ -178,9 +178,19 @@ facts contains {
 	_listener(resource.routeConfig)
 	unknown := array.concat(
 		[sprintf("the rules do not know the virtual host %s", [resource.config.name]) | _nodes(resource.config) == []],
-		[sprintf("the rules do not know which requests %s takes", [domain]) | some domain in resource.config.domains; regex.match(`:[0-9]+$`, domain)],
+		array.concat(
+			[sprintf("the rules do not know which requests %s takes", [domain]) | some domain in resource.config.domains; regex.match(`:[0-9]+$`, domain)],
+			[sprintf("the rules do not know the routes of the virtual host %s", [resource.config.name]) | _has_no_rules(resource)],
+		),
 	)
 	unknown != []
+}
+
+# It takes requests for its hosts from the virtual hosts of wildcards.
+_has_no_rules(resource) if {
+	every name in resource.routes {
+		not regex.match(`^[a-z]+/[^/]+/[^/]+/rule/[0-9]+/match/`, name)
+	}
 }
 
 # Routes.
@@ -470,6 +480,11 @@ _of_authorization(filters) := {
 } if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.rbac]
 	object.keys(config.rbac) == {"matcher"}
+	object.keys(config.rbac.matcher) - {"matcherList", "onNoMatch"} == set()
+	every one in object.get(config.rbac.matcher, ["matcherList", "matchers"], []) {
+		object.keys(one) - {"predicate", "onMatch"} == set()
+		object.keys(one.onMatch) == {"action"}
+	}
 } else := {}
 
 # An action without a field is ALLOW, the first of its values.
@@ -570,7 +585,11 @@ _unknown_filters(manager) := [sprintf("the rules do not know what the filter %s 
 	not _is_known_filter(filter)
 ]
 
-_is_known_filter(filter) if regex.split(`[./]`, trim_prefix(filter.name, "envoy.filters.http."))[0] in _of_other_features
+# The name is anything; Envoy looks at the type.
+_is_known_filter(filter) if {
+	[_, path] := split(filter.typedConfig["@type"], ".filters.http.")
+	split(path, ".")[0] in _of_other_features
+}
 
 _is_known_filter(filter) if {
 	messages := _messages[_type(filter.name)]
@@ -644,7 +663,11 @@ _of_tls(chain) := {
 	"/tls/alpnProtocols": object.get(context, "alpnProtocols", null),
 } if {
 	context := _tls_context(chain.transportSocket.typedConfig)
+	object.keys(object.get(context, "tlsParams", {})) - _of_tls_params == set()
 } else := {}
+
+# With others, such as `compliancePolicies`, Envoy decides on versions and ciphers itself.
+_of_tls_params := {"tlsMinimumProtocolVersion", "tlsMaximumProtocolVersion", "cipherSuites", "ecdhCurves", "signatureAlgorithms"}
 
 _tls_context(socket) := socket.commonTlsContext
 

@@ -488,6 +488,39 @@ test_authorization_with_other_rules_beside_is_not_read if {
 	_filter_values(_sp, "envoy.filters.http.rbac", {})["/authorization"] == null
 }
 
+test_authorization_with_rules_of_another_form_is_not_read if {
+	deny := {"action": {"typedConfig": {"action": "DENY"}}}
+	nested := {"predicate": {}, "onMatch": {"matcher": {"onNoMatch": deny}}}
+	every matcher in [{"matcherTree": {}, "onNoMatch": deny}, {"matcherList": {"matchers": [nested]}, "onNoMatch": deny}] {
+		not "/authorization/defaultAction" in object.keys(_filter_values(_sp, "envoy.filters.http.rbac", {"rbac": {"matcher": matcher}}))
+	}
+}
+
+test_tls_versions_and_ciphers_are_not_read_where_envoy_decides_on_them if {
+	socket := {"typedConfig": {"commonTlsContext": {"tlsParams": {"tlsMinimumProtocolVersion": "TLSv1_2", "compliancePolicies": ["FIPS_202205"]}}}}
+	[values] := _client_values({"name": _routes, "defaultFilterChain": {"transportSocket": socket, "filters": [_manager({})]}})
+	not "/tls/minVersion" in object.keys(values)
+}
+
+test_filter_with_the_name_of_another_one_is_unknown if {
+	lua := {"name": "envoy.filters.http.health_check", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"}}
+	check := {"name": "any", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.health_check.v3.HealthCheck"}}
+	listener := _part("listener", {"name": _routes, "defaultFilterChain": {"filters": [_manager({"httpFilters": [lua, check]})]}})
+	{text | some fact in _facts([listener]); some text in fact.unknown; contains(text, "filter ")} == {"the rules do not know what the filter envoy.filters.http.health_check does"}
+}
+
+test_routes_are_unknown_beside_a_virtual_host_without_rules if {
+	host := object.union(
+		_part("virtualHost", {"name": _host, "domains": ["www.example.com"], "metadata": _own({"resources": [{"kind": "Gateway", "namespace": "infra", "name": "public", "sectionName": "http"}]})}),
+		{"routeConfig": _routes, "virtualHost": _host},
+	)
+	message := "the rules do not know the routes of the virtual host infra/public/http/all"
+	every routes in [[], ["patched"]] {
+		{message} == {text | some fact in _facts([object.union(host, {"routes": routes})]); fact.key == "routes infra/public/http"; some text in fact.unknown}
+	}
+	set() == {text | some fact in _facts([object.union(host, {"routes": ["patched", "httproute/shop/cart/rule/0/match/0/all"]})]); fact.key == "routes infra/public/http"; some text in fact.unknown}
+}
+
 test_route_to_no_backend_states_why_it_has_no_local_limit if {
 	redirect := _route_fact({"redirect": {"hostRedirect": "www.example.com"}})
 	redirect.because[_btp]["/rateLimit/local/rules"] == "Envoy Gateway limits only requests to backends"
