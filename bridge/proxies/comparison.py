@@ -242,7 +242,7 @@ class Hosts:
         self._names: dict[tuple[str, str, str], list[str]] = defaultdict(list)
 
     def ordered(self, part: Part) -> Entry:
-        """Return a part as `proxy_facts` takes it: a route with its `order`, where it is; a host with names of `routes`."""
+        """Return a part as `proxy_facts` takes it: a route with its place (`order`), a host with names of `routes`."""
         found = part.document()
         host = part.proxy, part.route_config, part.virtual_host
         if part.type == "route":
