@@ -48,4 +48,4 @@ _is_user(route_key) if {
 	use_of(feature, route_key)
 }
 
-_features_of_routes := {feature | some kind in kinds.in_use; some feature in features_of_paths(kind); not feature.via}
+_features_of_routes := {feature | some kind in kinds.in_use; some feature in features_of_paths(kind)}
