@@ -916,7 +916,7 @@ class Loader:
                 chosen, found = await select(base, [submission], self._judge.find_faults, self._judge.may_break)
                 problems = () if chosen.get(submission.author) is submission else found[id(submission)]
         except TimeoutError:
-            text = f"checking this version took more than {limit:g} s; the bridge will retry it on its own"
+            text = f"checking this version took more than {round(limit, 1):g} s; the bridge will retry it on its own"
             problems = (ModuleProblem("", 0, 0, "timeout", text),)
             entry.patience = 2 * limit
             log.warning("slow modules", submission=str(submission.author), seconds=limit)
