@@ -16,7 +16,7 @@ warnings(node) := array.flatten([
 	[warning | warning := _weight_warning(node)],
 ])
 
-# Of several routes that match, one has a weight, which decides first if the controller is set so.
+# One of several routes that match has a weight, which decides first if the controller is set so.
 _weight_warning(node) := {"reason": "RouteWeight", "message": sprintf(
 	"%s has the annotation kgateway.dev/route-weight: it precedes other routes that match if weighted routes are on in kgateway's settings",
 	[keys.describe(weighted[0])],
