@@ -49,11 +49,13 @@ impact := {
 } if {
 	kind := keys.type_of(input.policy)
 	reachable := sort(scopes.reachable_scopes(input.policy))
+	counted := {target | some target in scopes.without_whole_objects(kind, reachable)}
 	limit := object.get(input, "limit", 1000)
 	compared := {kind: array.slice(reachable, 0, limit)}
 	before := effective_at(compared)
 	on_paths := [[target, policy.outcome] |
 		some target, by_source in before[kind]
+		target in counted
 		some name, by_path in by_source
 		some path, entry in by_path
 
