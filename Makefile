@@ -67,10 +67,13 @@ test-long: setup-test-long ## The other tests: an hour and more (PYTEST_ARGS="--
 	@echo "test: pytest (long)"
 	@$(PYTEST) -m "long or needs" $(PYTEST_ARGS)
 
+LAWS := $(patsubst %,tests/properties/test_%.py,merge_laws replication facts interleavings incremental_statuses incremental_pictures \
+	views) tests/unit/derived/test_any_sequence.py
+
 .PHONY: test-laws
 test-laws: setup-test
-	@echo "test: laws of merging and replication, with 50 times as many examples"
-	@$(BIN)/pytest -q --hypothesis-profile=thorough tests/properties/test_merge_laws.py tests/properties/test_replication.py
+	@echo "test: laws of merging, replication, facts, statuses, pictures and views, with 50 times as many examples"
+	@$(PYTEST) --hypothesis-profile=thorough -m "not long" $(LAWS) $(PYTEST_ARGS)
 
 test-all: test test-long test-laws ## Every test
 

@@ -30,6 +30,7 @@ from tests.builders import resource
 from tests.bundles import bundle_with
 from tests.properties.small_world import SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, at_work
+from tests.properties.thorough import TIMES
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -75,7 +76,7 @@ async def looking(opa_url: str, objects: Collection[Object], remediator: Any = N
                 yield Looking(bridge, drawing, followed, audit)
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_after_every_change_picture_and_stream_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
     await walk(seed, 15, opa_path)
 

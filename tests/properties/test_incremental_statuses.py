@@ -23,6 +23,7 @@ from bridge.work import Budget
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, THING, SmallWorld
+from tests.properties.thorough import TIMES
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -96,7 +97,7 @@ async def settled(opa_path: Path, objects: Iterable[Object]) -> AsyncIterator[Br
         yield bridge
 
 
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_after_every_change_statuses_and_ledger_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
     await walk(seed, 40, opa_path)
 

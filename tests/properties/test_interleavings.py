@@ -17,12 +17,13 @@ from tests.integration.scripted import ScriptedSource
 from tests.properties.small_world import GROUP, POLICY_KINDS, SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, at_work, compare
 from tests.properties.test_replication import roots
+from tests.properties.thorough import TIMES
 from tests.warm_opa import WarmOpa
 
 Event = Callable[[Bridge], None]
 
 
-@pytest.mark.parametrize("seeds", [range(5)], ids=str)
+@pytest.mark.parametrize("seeds", [range(5 * place, 5 * place + 5) for place in range(TIMES)], ids=str)
 async def test_statuses_are_complete_after_any_start(seeds: range, opa_path: Path) -> None:
     await every_start(seeds, opa_path)
 

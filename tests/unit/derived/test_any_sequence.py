@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -202,15 +201,7 @@ async def _walk(steps: Sequence[tuple[Any, ...]]) -> None:
 
 
 @given(STEPS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 def test_after_any_sequence_a_result_equals_the_one_from_scratch(steps: list[tuple[Any, ...]]) -> None:
-    with asyncio.Runner(loop_factory=FakeTimeLoop) as runner:
-        runner.run(_walk(steps))
-
-
-@pytest.mark.long
-@given(STEPS)
-@settings(max_examples=10_000, deadline=None)
-def test_after_any_of_many_sequences_a_result_equals_the_one_from_scratch(steps: list[tuple[Any, ...]]) -> None:
     with asyncio.Runner(loop_factory=FakeTimeLoop) as runner:
         runner.run(_walk(steps))
