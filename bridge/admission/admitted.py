@@ -46,8 +46,8 @@ class Admitted:
         self._modules = {key: until for key, until in self._modules.items() if until > now}
         return sorted(map(str, self._modules))
 
-    def note(self, notice: Notice) -> None:
-        """Note a write to OPA: it has these changes now."""
+    def take_in(self, notice: Notice) -> None:
+        """Take in a write to OPA: it has these changes now."""
         if not self._changes:
             return
         now = asyncio.get_running_loop().time()

@@ -32,8 +32,8 @@ class Concerned:
         self._outdated = asyncio.Event()
         self._outdated.set()
 
-    def note(self, notice: Notice) -> None:
-        """Note a write to OPA, before anybody knows of it."""
+    def take_in(self, notice: Notice) -> None:
+        """Take in a write to OPA, before anything else knows of it."""
         if notice.refilled or notice.refilling or notice.kinds or any(key.type_id == CONSTRAINT for key in notice.keys):
             self._answer = None
             self._outdated.set()

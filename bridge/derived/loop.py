@@ -130,7 +130,7 @@ class Derived(ABC, Generic[K]):
 
 
 class Loop:
-    """Computes results; `note` takes the replicator's notices, `run` works until cancelled.
+    """Computes results; `take_in` takes the replicator's notices, `run` works until cancelled.
 
     `revision` numbers the states of OPA's data, and `epoch` its syncs, begun or ended: what was computed in an earlier
     one is ignored.
@@ -150,7 +150,7 @@ class Loop:
         self._progress = _Signal()  # that a result may be settled
         self._tasks: asyncio.TaskGroup | None = None
 
-    def note(self, notice: Notice) -> None:
+    def take_in(self, notice: Notice) -> None:
         """Process a notice of the replicator."""
         self.revision += 1
         if notice.refilling or notice.refilled:

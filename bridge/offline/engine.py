@@ -220,7 +220,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         found = await settle_cluster(client, rules, patience=PATIENCE, only_merging=only_merging)
         unread = _Troubles()
         instead = tuple(dict.fromkeys((*namespaces, client.namespace)))
-        served = Tapped(ClusterSource(client, instead=instead), unread.note)
+        served = Tapped(ClusterSource(client, instead=instead), unread.take_in)
         asked = None if found.submissions else question
         async with _start_opa(found.bundle) as starting, _fill_from(served, starting, types, asked) as filled:
             forbidden = {one.subject: list(one.namespaces) for one in unread.sorted() if one.forbidden}
@@ -386,8 +386,8 @@ class _Troubles:
         """Return the current ones, by type or key."""
         return [self._found[subject] for subject in sorted(self._found)]
 
-    def note(self, change: Change) -> None:
-        """Note a change of the source."""
+    def take_in(self, change: Change) -> None:
+        """Take in a change of the source."""
         if isinstance(change, Trouble) and not change.absent:
             self._found[change.subject] = change
         elif isinstance(change, Rejected):

@@ -96,7 +96,7 @@ def _note(authors: Authors, objects: Iterable[Object]) -> set[str]:
     """Note what authors have, and return the guardrails that Constraints name."""
     objects = list(objects)
     for obj in objects:
-        authors.note(Upserted(key_of(obj).type_id, (obj,)))
+        authors.take_in(Upserted(key_of(obj).type_id, (obj,)))
     return guardrails_named(objects)
 
 
@@ -233,7 +233,7 @@ async def settle_cluster(
                 if isinstance(change, Trouble) and lasting and change.subject in authors.types:
                     unread[change.subject] = change
                 else:
-                    authors.note(change)
+                    authors.take_in(change)
                 if unread.keys() >= authors.unlisted.keys():
                     break
     except TimeoutError:

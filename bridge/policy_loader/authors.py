@@ -106,8 +106,8 @@ class Authors:
 
     `rego_version` is that of a ConfigMap's modules if no label states it.
 
-    Give it changes of `types` by `note`, or let it `follow` a source. `listen` reports objects to check: they, or their
-    verdicts, have changed.
+    Give it changes of `types` by `take_in`, or let it `follow` a source. `listen` reports objects to check: they, or
+    their verdicts, have changed.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Authors:
         """Follow a separate source until cancelled."""
         source.want(self.types)
         async for change in source.changes():
-            self.note(change)
+            self.take_in(change)
             await asyncio.sleep(0)  # a long listing must not block other tasks
 
     async def run(self) -> None:
@@ -195,7 +195,7 @@ class Authors:
             if not self._unread:
                 self._report_listed()
 
-    def note(self, change: Change) -> None:
+    def take_in(self, change: Change) -> None:
         """Process one change of a source; changes of other types may be included.
 
         Documents that need a process of their own wait for `run`, or `read_waiting`.

@@ -76,8 +76,8 @@ class Replicas:
         """Return the names of the replicas whose OPA refuses an object."""
         return self._elsewhere.get(key, [])[:MOST_REFUSING] if self._client.may_write() else []
 
-    def note(self, key: Key, author: Author | None, message: str) -> None:
-        """Note the newest verdict on an object, with a rejection's message, or that the object is gone."""
+    def record_verdict(self, key: Key, author: Author | None, message: str) -> None:
+        """Record the newest verdict on an object, with a rejection's message, or that the object is gone."""
         verdict = author.judgement if author else None
         if author is None or verdict is None:
             self._here.pop(key, None)

@@ -186,7 +186,7 @@ def announce(authors: Authors, record: Record) -> None:
     """Record each rejection of an author's object from now on, and its end."""
     refused: dict[Key, ObjectEvent] = {}
 
-    def note(key: Key, obj: Object | None) -> None:
+    def record_rejection(key: Key, obj: Object | None) -> None:
         author = authors.known.get(key)
         verdict = author.judgement if author else None
         if author is None or verdict is None:
@@ -202,7 +202,7 @@ def announce(authors: Authors, record: Record) -> None:
             refused[key] = found
         record(author.identity, found.event_type, found.reason, found.message)
 
-    authors.listen(note)
+    authors.listen(record_rejection)
 
 
 PATIENCE = 5.0  # seconds without activation after which an object reports that
@@ -258,7 +258,7 @@ class Reporter:
             self._pending.pop(key, None)
         self._queue.add([key])
         refused = judgement is not None and not judgement.accepted
-        self._replicas.note(key, author, summary(judgement) if judgement and refused else "")
+        self._replicas.record_verdict(key, author, summary(judgement) if judgement and refused else "")
 
     async def _report(self, key: Key) -> None:
         now = asyncio.get_running_loop().time()

@@ -46,7 +46,7 @@ class UsedGuardrails:
         """Return the packages that Constraints name."""
         return frozenset(policy for *_, policy in self._used.values() if policy)
 
-    def note(self, change: Change) -> None:
+    def take_in(self, change: Change) -> None:
         """Process one change of Constraints."""
         before = self._packages()
         match change:

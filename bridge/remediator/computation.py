@@ -136,7 +136,7 @@ class Computing:
         owner = ", ".join(sorted(outdated.namespaces)) or EVERYTHING
         changed = frozenset(map(str, change.keys))
         now = Settling(outdated, owner, rebuilds=change.kinds, changed=changed, is_known=not change.kinds)
-        now.dirty.note((*changed, *map(str, change.reported)))
+        now.dirty.add((*changed, *map(str, change.reported)))
         if change.keys:
             self._take_answer(outdated, now)
         if now.places or now.rebuilds:

@@ -52,7 +52,7 @@ class Dirty:
     policies: set[str] = field(default_factory=set)
     objects: set[str] = field(default_factory=set)
 
-    def note(self, keys: Iterable[str]) -> None:
+    def add(self, keys: Iterable[str]) -> None:
         """Add keys that may be policies or objects."""
         found = set(keys)
         self.policies |= found

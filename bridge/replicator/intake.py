@@ -37,7 +37,7 @@ class Listings:
         self._absent: set[str] = set()  # types that the source does not serve
         self._silent: set[str] = set()  # types with unknown objects at the moment
 
-    def note(self, change: Change) -> None:
+    def take_in(self, change: Change) -> None:
         """Process a change; changes before a type's Listing are ignored."""
         match change:
             case Listing(type_id, namespace):
@@ -165,7 +165,7 @@ class Rejections(_Reasons[Key]):
         # rejected objects of current listings that were not delivered again yet
         self._unseen: dict[tuple[str, str], set[Key]] = {}
 
-    def note(self, change: Change) -> None:
+    def take_in(self, change: Change) -> None:
         """Process one change. Call it in a running event loop."""
         match change:
             case Rejected(_, key):
@@ -462,7 +462,7 @@ class Intake:
     def retry(self, key: Key, obj: Object) -> None:
         """Note an object that was set aside as if it had changed."""
         change = Upserted(key.type_id, (obj,))
-        self.rejections.note(change)
+        self.rejections.take_in(change)
         self.pending.take_in(change)
         self.wake.set()
 
@@ -499,8 +499,8 @@ class Intake:
             self.more.set()
 
     def _note(self, change: Change) -> None:
-        self.listings.note(change)
-        self.rejections.note(change)
+        self.listings.take_in(change)
+        self.rejections.take_in(change)
         match change:
             case Trouble(subject, message, absent=absent):
                 self.troubles.begins(subject, message, warning=not absent or subject in self._configured)

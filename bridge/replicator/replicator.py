@@ -276,7 +276,7 @@ class Replicator:
             log.error("object not removed from OPA", key=str(key), why=why)
         elif key not in self._intake.pending.objects():  # otherwise its next state is written soon
             identity = {name: obj[name] for name in ("apiVersion", "kind", "metadata")}
-            self._intake.rejections.note(Rejected(key.type_id, key, identity, why))
+            self._intake.rejections.take_in(Rejected(key.type_id, key, identity, why))
 
     def _retry(self, key: Key, obj: Object) -> None:
         if key in self._intake.rejections and key not in self._intake.pending.objects():

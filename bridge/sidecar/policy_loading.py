@@ -39,10 +39,10 @@ class PolicyLoading:
         self.loader.on_loss(self._report_loss)
         self.guardrails = UsedGuardrails(self.loader.use_guardrails)
         self.authors = Authors(self.loader, settings.policy_namespaces, settings.policy_rego_version)
-        self.source: Source = Tapped(store.source, self.guardrails.note, frozenset({CONSTRAINT}))
+        self.source: Source = Tapped(store.source, self.guardrails.take_in, frozenset({CONSTRAINT}))
         self._own_source = store.policies
         if self._own_source is None:
-            self.source = Tapped(self.source, self.authors.note, self.authors.types)
+            self.source = Tapped(self.source, self.authors.take_in, self.authors.types)
 
     def _report_loss(self, lost: Key, causes: Sequence[Key]) -> None:
         """Report to the authors of changed or deleted objects that the rules of another one are lost."""

@@ -283,10 +283,10 @@ def _connect(parts: Parts, bundles: Bundles) -> None:
     bundles.modules.on_fresh_start(replicator.doubt)
     bundles.modules.before_first_bundle(parts.loading.loader.inspect)
     parts.loading.loader.before_rules_change(replicator.rules_change)
-    replicator.listen(parts.concerned.note)
+    replicator.listen(parts.concerned.take_in)
     if parts.webhook:
-        replicator.listen(parts.webhook.admitted.note)
-    replicator.listen(parts.loop.note)
+        replicator.listen(parts.webhook.admitted.take_in)
+    replicator.listen(parts.loop.take_in)
     replicator.listen(parts.store.rediscover, CRD)
     parts.audit.listen(parts.reports.follow)
 

@@ -201,7 +201,7 @@ class Bridge:
         async with asyncio.timeout(PATIENCE):
             await self.replicator.filled.wait()
 
-    def note(self, notice: Notice) -> None:
+    def take_in(self, notice: Notice) -> None:
         """A listener."""
         self.fills += notice.refilled
 
@@ -215,7 +215,7 @@ async def bridge(
         source = ClusterSource(client, pace=pace, poll=0.5)
         replicator = Replicator(source, opa, types, owner=owner, content="test")
         one = Bridge(replicator, source, asyncio.create_task(replicator.run()))
-        replicator.listen(one.note)
+        replicator.listen(one.take_in)
         try:
             yield one
             assert not one.task.done(), one.task.exception()

@@ -56,5 +56,5 @@ async def parts_on(
         lease = Lease(client, "default", lease_name or fresh_name("lease"), fresh_name("bridge"), term=TERM)
         sink = ClusterSink(client, source.resource, lease)
         replicator, loop = Replicator(source, opa, needed), Loop(opa)
-        replicator.listen(loop.note)
+        replicator.listen(loop.take_in)
         yield Parts(source, opa, client, lease, sink, replicator, loop)

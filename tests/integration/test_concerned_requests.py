@@ -52,12 +52,12 @@ async def test_requests_concern_the_rules_by_their_type_until_a_constraint_exist
             assert not concerned(request("core/Pod"))
             await opa.put("objects/policybridge.io/Constraint", {"-": {"c": {}}})
             key = parse_key(f"{CONSTRAINT}/-/c")
-            concerned.note(Notice((key,)))
+            concerned.take_in(Notice((key,)))
             assert concerned(request("core/Pod"))  # at once
             await asyncio.sleep(0.5)
             assert concerned(request("core/Pod"))
             await opa.put("objects/policybridge.io/Constraint", {})
-            concerned.note(Notice((key,)))
+            concerned.take_in(Notice((key,)))
             await eventually(lambda: not concerned(request("core/Pod")))
         finally:
             running.cancel()

@@ -82,7 +82,7 @@ async def at_work(
         notices = Notices(source, replicator)
         loop = Loop(opa)
         remediator = Remediator(loop, opa, sink, Budget(1e6, 1_000_000))
-        replicator.listen(loop.note)
+        replicator.listen(loop.take_in)
         async with working(replicator.run, remediator.run, loop.run):
             if wait:
                 await asyncio.wait_for(replicator.filled.wait(), 300)

@@ -151,12 +151,11 @@ _names(names) := concat("", [concat(", ", array.slice(names, 0, _sentence_bound)
 	rest := concat("", [sprintf(" and %d more", [count(names) - _sentence_bound]) | count(names) > _sentence_bound])
 }
 
-_share(objects, after) := concat(" of ", array.concat([sprintf("%d", [count(objects)]) | after.whole], [_count(all_or_these, after)])) if {
-	all_or_these := {true: object.keys(after.outcomes), false: objects}[after.whole]
-}
+_share(objects, after) := sprintf("%d of %s", [count(objects), _count(object.keys(after.outcomes), after)]) if after.whole
+_share(objects, after) := _count(objects, after) if not after.whole
 
 _count(objects, after) := sprintf("%s%d %s%s", [at_least, count(objects), noun, _ending(noun, count(objects))]) if {
-	at_least := {true: "", false: "at least "}[after.whole]
+	at_least := concat("", ["at least " | not after.whole])
 	nouns := {_noun(keys.parse(object_key).kind) | some object_key in objects}
 	noun := [noun | some noun in array.concat([one | [one] := [each | some each in nouns]], ["object"])][0]
 }
@@ -165,4 +164,13 @@ _noun(kind) := "route" if endswith(kind, "Route")
 _noun(kind) := lower(kind) if not endswith(kind, "Route")
 
 _ending(_, 1) := ""
-_ending(noun, number) := {true: "es", false: "s"}[endswith(noun, "s")] if number != 1
+
+_ending(noun, number) := "es" if {
+	number != 1
+	endswith(noun, "s")
+}
+
+_ending(noun, number) := "s" if {
+	number != 1
+	not endswith(noun, "s")
+}

@@ -105,6 +105,10 @@ policies_targeting(object_key) := index.policies_at("targeted", object_key) | po
 # their authors can name any object any number of times, and must not make its changes expensive.
 permitted_policies_targeting(object_key) := {policy | some policy in policies_targeting(object_key); is_permitted(policy, object_key)}
 
+# A Namespace matters only to selectors that read Namespaces.
+_may_reselect(text, "core/Namespace") if policies.reads_namespaces(text)
+_may_reselect(_, type) if type != "core/Namespace"
+
 # The objects that policies may select, or no longer select, because a Namespace, a ReferenceGrant or a GatewayClass
 # changed, as `[policy, objects]`: those in the namespace, for policies that select by the labels of Namespaces too or that
 # need a grant, and the Gateways of the class, for policies that select those of named controllers (semantics T1, T8). What
@@ -113,7 +117,7 @@ reselections(key) := {[policy, objects_there] |
 	namespace := {"core/Namespace": keys.parse(key).name, "gateway.networking.k8s.io/ReferenceGrant": keys.parse(key).namespace}[keys.type_of(key)]
 	some type in (_types_selected(["namespaces"]) | object.keys(levels.by_type))
 	some [policy, text] in _policies_selecting_in(namespace, type)
-	true in {policies.reads_namespaces(text), keys.type_of(key) != "core/Namespace"}
+	_may_reselect(text, keys.type_of(key))
 	objects_there := _with_labels(namespace, type, text)
 	count(objects_there) > 0
 } if {

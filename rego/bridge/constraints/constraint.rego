@@ -44,9 +44,12 @@ selection(spec, it) := {"parameters": object.get(spec, "parameters", {})} if {
 	not spec.parameterSelection
 } else := {"parameters": _merge_parameters(array.concat([own], [entry.parameters | some entry in chosen]))} if {
 	chosen := _chosen(spec, it)
-	true in {chosen != [], _no_match(spec) == "proceed"}
+	_proceeds(spec, chosen)
 	own := object.get(spec, "parameters", {})
 } else := {"unselected": _no_match(spec)}
+
+_proceeds(_, chosen) if chosen != []
+_proceeds(spec, _) if _no_match(spec) == "proceed"
 
 _no_match(spec) := object.get(spec, "onParameterSelectionNoMatch", "proceed")
 
@@ -55,8 +58,11 @@ _chosen(spec, it) := array.slice(fitting, 0, bound) if {
 		some entry in object.get(spec, "parameterSelection", [])
 		matches(object.get(entry, "match", {}), it)
 	]
-	bound := {true: count(fitting), false: 1}[object.get(spec, "parameterSelectionBehavior", "") == "MatchAny"]
+	bound := _bound(object.get(spec, "parameterSelectionBehavior", ""), count(fitting))
 }
+
+_bound("MatchAny", number) := number
+_bound(behavior, _) := 1 if behavior != "MatchAny"
 
 # A match selects a subject: all its fields match. An absent or empty match selects everything.
 matches(match, it) if {
@@ -72,7 +78,7 @@ matches(match, it) if {
 # A match selects objects of this type (`<group>/<Kind>`) by their kind.
 matches_type(match, object_type) if {
 	[group, kind] := split(object_type, "/")
-	_kind_matches(object.get(match, "kinds", []), api_group(group), kind)
+	_kind_matches(object.get(match, "kinds", []), keys.api_group(group), kind)
 }
 
 _kind_matches([], _, _)
@@ -119,9 +125,15 @@ _globbed(pattern, text) if {
 	named := trim(pattern, "*")
 	named != pattern
 	contains(text, named)
-	true in {startswith(pattern, "*"), startswith(text, named)}
-	true in {endswith(pattern, "*"), endswith(text, named)}
+	_begins(pattern, text, named)
+	_ends(pattern, text, named)
 }
+
+_begins(pattern, _, _) if startswith(pattern, "*")
+_begins(_, text, named) if startswith(text, named)
+
+_ends(pattern, _, _) if endswith(pattern, "*")
+_ends(_, text, named) if endswith(text, named)
 
 # Layered parameters, the lowest first: maps merge, a list appends its items that the list below lacks, any other
 # value replaces the one below.
@@ -146,13 +158,16 @@ _lists(layers, path) := [list |
 		some length in numbers.range(1, count(path))
 		value := object.get(layer, array.slice(path, 0, length), _absent)
 		value != _absent
-		type_name(value) != {true: "array", false: "object"}[length == count(path)]
+		type_name(value) != _type_at(length, count(path))
 	}
 	some place, layer in layers
 	place > max(replacing | {-1})
 	list := object.get(layer, path, null)
 	is_array(list)
 ]
+
+_type_at(depth, depth) := "array"
+_type_at(length, depth) := "object" if length != depth
 
 _absent := "\u0000"
 
@@ -167,19 +182,18 @@ _appended(lists) := array.concat(lists[0], [item |
 # The fields of an object that a match reads: `{group, kind, namespace, name, labels, scope}`. As in Gatekeeper, a
 # Namespace counts as an object in itself, and other cluster-scoped objects are in no namespace.
 subject(obj) := {
-	"group": api_group(keys.group(obj.apiVersion)),
+	"group": keys.api_group(keys.group(obj.apiVersion)),
 	"kind": obj.kind,
 	"namespace": _namespace(obj),
 	"name": _name(obj.metadata),
 	"labels": _labels(obj.metadata),
-	"scope": {true: "Cluster", false: "Namespaced"}[object.get(obj.metadata, "namespace", "") == ""],
+	"scope": _scope(object.get(obj.metadata, "namespace", "")),
 }
 
-is_namespace(it) if [it.group, it.kind] == ["", "Namespace"]
+_scope("") := "Cluster"
+_scope(namespace) := "Namespaced" if namespace != ""
 
-# A group in Kubernetes' form, empty for the core group.
-api_group(group) := "" if group == "core"
-api_group(group) := group if group != "core"
+is_namespace(it) if [it.group, it.kind] == ["", "Namespace"]
 
 _namespace(obj) := obj.metadata.name if {
 	[obj.apiVersion, obj.kind] == ["v1", "Namespace"]

@@ -7,11 +7,14 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.scopes
 
+_has_targets(_, type) if levels.by_type[type]
+_has_targets(kind, type) if kinds.may_target(kind, type)
+
 # METADATA
 # description: Every effective target of a policy kind, with or without a policy.
 targets_of(kind) := {node |
 	some type in lookup.types
-	true in {levels.by_type[type] != "", kinds.may_target(kind, type)}
+	_has_targets(kind, type)
 	some key in lookup.keys_of(type)
 	some node in ({key} | hierarchy.sections(key))
 	scopes.acts_at(kind, node)

@@ -89,7 +89,7 @@ _found(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity"
 # effect, and for guardrails the effective targets. OPA computes it once for all of them.
 _asked(of_guardrail, key) := object.union_n([
 	{"review": {
-		"kind": {"group": api_group(keys.group(obj.apiVersion)), "version": keys.version(obj.apiVersion), "kind": obj.kind},
+		"kind": {"group": keys.api_group(keys.group(obj.apiVersion)), "version": keys.version(obj.apiVersion), "kind": obj.kind},
 		"name": obj.metadata.name,
 		"namespace": object.get(obj.metadata, "namespace", ""),
 		"object": obj,

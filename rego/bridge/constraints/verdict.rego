@@ -58,9 +58,11 @@ keys_matched(match) := {key |
 
 audit_keys_in(name, namespaces) := {key |
 	some key in audit_keys(name)
-	parts := keys.parse(key)
-	{true: parts.name, false: parts.namespace}[parts.type == "core/Namespace"] in namespaces
+	_namespace_of(keys.parse(key)) in namespaces
 }
+
+_namespace_of(parts) := parts.name if parts.type == "core/Namespace"
+_namespace_of(parts) := parts.namespace if parts.type != "core/Namespace"
 
 # All problems of a Constraint's spec, in a stable order: those by the schema of the CRD, then those that an API server
 # finds by the CRD's validation rules. An expression has values for operators that compare, and none for the others.
@@ -77,20 +79,28 @@ problems(spec) := array.flatten([
 		)
 		some field in ["labelSelector", "namespaceSelector"]
 		some index, expression in match[field].matchExpressions
-		values := {true: "values", false: "no values"}
-		needed := values[expression.operator in {"In", "NotIn"}]
-		needed != values[count(object.get(expression, "values", [])) > 0]
+		needed := _needed_values(expression.operator)
+		needed != _given_values(object.get(expression, "values", []))
 	],
 ])
+
+_needed_values(operator) := "values" if operator in {"In", "NotIn"}
+_needed_values(operator) := "no values" if not operator in {"In", "NotIn"}
+
+_given_values([]) := "no values"
+_given_values(values) := "values" if values != []
 
 # The condition Accepted of a Constraint: whether it is valid and its policy is loaded. `replicated` are the types that
 # the audit covers, null for all; the message lists the types that the Constraint names and the audit does not cover.
 accepted(name, replicated, counted) := reporting.with_generation(concat("/", [type, "-", name]), object.union(
-	{"type": "Accepted", "status": {true: "True", false: "False"}[reason == "Accepted"]},
+	{"type": "Accepted", "status": _status(reason)},
 	{"reason": reason, "message": message},
 )) if {
 	[reason, message] := _acceptance(name, replicated, counted)
 }
+
+_status("Accepted") := "True"
+_status(reason) := "False" if reason != "Accepted"
 
 _acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 	wrong := problems(object.get(all_constraints[name], "spec", null))
@@ -112,8 +122,11 @@ _acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 }
 
 policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule %s: until then, %s", [policy, rule, _meanwhile[done]]) if {
-	rule := {true: "violations", false: "violation"}[is_guardrail(policy)]
+	rule := _rule_of(policy)
 }
+
+_rule_of(policy) := "violations" if is_guardrail(policy)
+_rule_of(policy) := "violation" if not is_guardrail(policy)
 
 _meanwhile := {
 	"deny": "matching objects are denied",
@@ -152,7 +165,7 @@ report(name, replicated, counted) := object.union_n([
 ]) if spec := object.get({"": all_constraints[name].spec | is_object(all_constraints[name].spec)}, "", {})
 
 _status_entry(violation) := {
-	"group": api_group(parts.group),
+	"group": keys.api_group(parts.group),
 	"kind": parts.kind,
 	"namespace": keys.namespace(violation.object),
 	"name": parts.name,

@@ -431,7 +431,11 @@ _winning_strategies(attached, winner, loser) := found if {
 		_winner_of[strategy] in {side, "Both"}
 	]
 	found != []
-} else := [{true: "MostSpecific", false: "Parent"}[winner == attached[count(attached) - 1].policy]] if {
+} else := ["MostSpecific"] if {
+	not _places(attached)[loser]
+	_places(attached)[winner]
+	winner == attached[count(attached) - 1].policy
+} else := ["Parent"] if {
 	not _places(attached)[loser]
 	_places(attached)[winner]
 }

@@ -106,10 +106,13 @@ port_node(type, service_key, number) := [keys.section(service_key, port_names(se
 	_takes_routes(port, type)
 ][0]
 
+protocol_of("gateway.networking.k8s.io/UDPRoute") := "UDP"
+protocol_of(type) := "TCP" if type != "gateway.networking.k8s.io/UDPRoute"
+
 # A port of a Service serves routes of a type, by its protocol (ServicePort.protocol). The protocols of other kinds of
 # routes than Gateway API's are unknown.
 _takes_routes(port, type) if {
-	port_protocol(port) == {true: "UDP", false: "TCP"}[type == "gateway.networking.k8s.io/UDPRoute"]
+	port_protocol(port) == protocol_of(type)
 } else if {
 	not startswith(type, "gateway.networking.k8s.io/")
 } else := false

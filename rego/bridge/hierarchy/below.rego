@@ -175,9 +175,12 @@ _shares_hostnames(gateway, port, slot) if {
 _is_within(hostname, name) if endswith(hostname, trim_prefix(name, "*"))
 _is_within(hostname, name) if endswith(name, trim_prefix(hostname, "*"))
 
+_claims_tcp(_, _, "TCP")
+_claims_tcp(gateway, port, _) if tcp_claimed(gateway, port)
+
 _slots_against(gateway, port, slot) := {slot} | {other |
 	index.is_stream(slot)
-	true in {slot == "TCP", tcp_claimed(gateway, port)}
+	_claims_tcp(gateway, port, slot)
 	some other in index.claimed_slots(gateway, port)
 	index.is_stream(other)
 }

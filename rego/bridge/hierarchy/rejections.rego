@@ -184,7 +184,7 @@ _message("PortNotSpecified", parent, child) := sprintf("%s names %s without a po
 _message("UnsupportedProtocol", parent, child) := sprintf("port %s of %s is not for %s: its protocol is %s", [
 	parts.section,
 	keys.describe(parts.object),
-	{true: "UDP", false: "TCP"}[keys.parse(parent).kind == "UDPRoute"],
+	protocol_of(keys.type_of(parent)),
 	concat(" and ", sort(port_protocols(parts.object, parts.section))),
 ]) if {
 	parts := keys.parse(child)
@@ -253,8 +253,11 @@ _unaccepted_text("NotAllowed", gateway, listener_set, _) := _not_allowed_text(ga
 
 _unaccepted_text("HostnameConflict", rival, _, listener) := sprintf("%s has another %s listener with port %v and %s", [
 	keys.describe(rival), listener.protocol, listener.port,
-	{true: "no hostname", false: sprintf("hostname %s", [hostname])}[hostname == ""],
-]) if hostname := object.get(listener, "hostname", "")
+	_hostname_text(object.get(listener, "hostname", "")),
+])
+
+_hostname_text("") := "no hostname"
+_hostname_text(hostname) := sprintf("hostname %s", [hostname]) if hostname != ""
 
 _unaccepted_text("ProtocolConflict", rival, _, listener) := sprintf("%s has another listener with port %v that cannot share it with %s", [
 	keys.describe(rival), listener.port, listener.protocol,

@@ -115,8 +115,11 @@ named_listeners(listeners) := listeners_with_names if {
 _rule_names(names) := [name |
 	proposed := [section_name({"name": own}, sprintf("[%d]", [place])) | some place, own in names]
 	some place, own in proposed
-	name := {true: sprintf("[%d]", [place]), false: own}[own in array.slice(proposed, 0, place)]
+	name := _distinct_name(own, place, array.slice(proposed, 0, place))
 ]
+
+_distinct_name(own, place, former) := sprintf("[%d]", [place]) if own in former
+_distinct_name(own, _, former) := own if not own in former
 
 # The part of a port that a listener claims, `[port, slot]`: two listeners with equal claims are not distinct (Gateway
 # API, GatewaySpec.listeners, "Distinct Listeners"). HTTPS and TLS share their slots, because both select a listener by

@@ -136,9 +136,12 @@ presets := {_type_of_spec(spec): spec | some spec in data.bridge_settings.preset
 # all of the CRD's fields about merging, and so does a preset, which follows the vendor's code. The label of a CRD does
 # not change the class of a preset (kgateway's labels state Direct for inherited kinds), and no schema states the level
 # at which policies act, or whether the vendor's code follows the namespace of a ref.
+_states_merging(layer) if layer.specPaths
+_states_merging(layer) if layer.defaultStrategy == "Additive"
+
 _read(type, declared) := object.remove(found, array.flatten([
 	[field |
-		true in {"specPaths" in object.keys(other), object.get(other, "defaultStrategy", "") == "Additive"}
+		_states_merging(other)
 		some field in ["specPaths", "strategies", "defaultStrategy", "parentLevels", "sameLevel"]
 	],
 	["sameLevel" |

@@ -51,7 +51,8 @@ labelled_class(type) := "Direct" if {
 }
 
 # The schema of a type has wrappers, a choice of strategy, or several target kinds.
-_has_merge_form(type) if true in {schema_form(type) != {}, count(object.get(_schema_shape(type), "targets", [])) > 1}
+_has_merge_form(type) if schema_form(type) != {}
+_has_merge_form(type) if count(_schema_shape(type).targets) > 1
 
 _label(type) := lower(crds[type].label) if crds[type].version != ""
 
@@ -86,9 +87,12 @@ crds[type] := {
 _crd_claims[type] contains [lookup.age(key), key] if {
 	some name, crd in lookup.objects_in(crd_type, "-")
 	type := concat("/", [crd.spec.group, crd.spec.names.kind])
-	true in {object.get(crd.metadata, ["labels", _policy_label], "") != "", type in _types_of_other_layers}
+	_may_define_policies(type, crd)
 	key := concat("/", [crd_type, "-", name])
 }
+
+_may_define_policies(_, crd) if crd.metadata.labels[_policy_label] != ""
+_may_define_policies(type, _) if type in _types_of_other_layers
 
 _types_of_other_layers := (object.keys(presets) | object.keys(declared_specs)) | {type | type := input.guessedType}
 
@@ -98,7 +102,7 @@ _read_version(type, crd) := sort({[rank, version] |
 	set_version := {name | name := data.bridge_settings.versions[type]}
 	some version in crd.spec.versions
 	is_served(version)
-	rank := [{true: 0, false: 1}[version.name in set_version], _version_rank(version.name)]
+	rank := [count({version.name} - set_version), _version_rank(version.name)]
 })[0][1] if {
 	true
 } else := {}

@@ -37,14 +37,7 @@ problems(spec) := array.flatten([
 	],
 	["strategy Additive merges nothing, every policy applies: set it as defaultStrategy, without strategies, strategyPath, sameLevel, parentLevels, custom and merge" |
 		"Additive" in strategies
-		true in {
-			object.get(spec, "defaultStrategy", "") != "Additive",
-			strategies != {"Additive"},
-			[true | spec.specPaths[_].strategyPath] != [],
-			object.get(spec, "merge", {}) != {},
-			object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished",
-			"parentLevels" in object.keys(spec),
-		}
+		_states_other_merging(spec, strategies)
 	],
 	["order needs defaultStrategy Additive: it orders policies that all apply" |
 		spec.order
@@ -135,6 +128,13 @@ _core_hint(kind) := sprintf("; did you mean %s?", [named[0]]) if {
 	named := sort([type | some type, _ in levels.by_type; split(type, "/")[1] == kind])
 } else := likeness.hint(kind, _core_kinds)
 
+_states_other_merging(spec, _) if object.get(spec, "defaultStrategy", "") != "Additive"
+_states_other_merging(_, strategies) if strategies != {"Additive"}
+_states_other_merging(spec, _) if spec.specPaths[_].strategyPath
+_states_other_merging(spec, _) if object.get(spec, "merge", {}) != {}
+_states_other_merging(spec, _) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
+_states_other_merging(spec, _) if "parentLevels" in object.keys(spec)
+
 # The kinds of the core group that are objects.
 _core_kinds := {
 	"ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod",
@@ -145,7 +145,7 @@ _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a 
 	some place, entry in spec.specPaths
 	some field in ["path", "strategyPath"]
 	"" in array.slice(split(entry[field], "/"), 1, 100)
-	hint := {true: `; did you mean "/spec"?`, false: ""}[[field, entry[field]] == ["path", "/"]]
+	hint := concat("", [`; did you mean "/spec"?` | [field, entry[field]] == ["path", "/"]])
 ]
 
 # Kinds that a PolicyKind selects but does not list as targets, each as a message with its place.

@@ -199,12 +199,10 @@ _combines_wrappers(type, spec) if {
 # A validation rule of the CRD's schema, or an alternative (`oneOf`) of it, excludes a second wrapper.
 _excludes_wrappers(type) if {
 	schema := crds[type].schema.properties.spec
-	true in {is_excluding |
-		some one, field in schema.properties
-		some other in object.keys(schema.properties)
-		one < other
-		is_excluding := _excludes(schema, one, other)
-	}
+	some one, _ in schema.properties
+	some other, _ in schema.properties
+	one < other
+	_excludes(schema, one, other)
 }
 
 _excludes(schema, one, other) if {

@@ -78,6 +78,10 @@ version(api_version) := parts[count(parts) - 1] if parts := split(api_version, "
 group_name(text) := "core" if text == ""
 group_name(text) := split(text, "/")[0] if text != ""
 
+# A group in Kubernetes' form, empty for the core group.
+api_group("core") := ""
+api_group(group) := group if group != "core"
+
 namespace_name(text) := "-" if text == ""
 namespace_name(text) := text if text != ""
 

@@ -19,12 +19,15 @@ rules(settings) := array.flatten([
 	[{"segments": [], "how": "filled", "field": ""} | settings.emptyLists == "Absent"],
 ])
 
+_how_at(segment) := "key" if is_number(segment)
+_how_at(segment) := "" if is_string(segment)
+
 # The values of a spec that rules treat differently from RFC 7386, by path. Items of a list merged by key are traversed,
 # units are not.
 _rules_by_path(spec, merge_rules) := {path: rule |
 	some path, rule in candidates
 	every index, segment in path {
-		object.get(candidates, [array.slice(path, 0, index), "how"], "") == {true: "key", false: ""}[is_number(segment)]
+		object.get(candidates, [array.slice(path, 0, index), "how"], "") == _how_at(segment)
 	}
 } if {
 	candidates := {path: rule |
@@ -266,12 +269,14 @@ _result_origin(pointer, result, sides) := _one_or_all({policy | some policy in a
 _makers_near(pointer, side) := near if {
 	near := {policy |
 		some place, origin in side.origins
-		texts := [concat("", [place, "/"]), concat("", [pointer, "/"])]
-		true in {startswith(texts[0], texts[1]), startswith(texts[1], texts[0])}
+		_is_near(concat("", [place, "/"]), concat("", [pointer, "/"]))
 		some policy in as_list(origin)
 	}
 	count(near) > 0
 } else := _makers(side)
+
+_is_near(one, other) if startswith(one, other)
+_is_near(one, other) if startswith(other, one)
 
 _one_or_all(policies) := sort(policies)[0] if count(policies) == 1
 _one_or_all(policies) := sort(policies) if count(policies) != 1

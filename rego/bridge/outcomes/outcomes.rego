@@ -263,4 +263,6 @@ node_name(node) := concat("", [_kind_name(group, kind), "/", namespace, "/", res
 	section_or_role := trim_prefix(node, parts.object)
 }
 
-_kind_name(group, kind) := {true: kind, false: concat(".", [kind, group])}[group in {"core", keys.gateway_api}]
+_kind_name("core", kind) := kind
+_kind_name("gateway.networking.k8s.io", kind) := kind
+_kind_name(group, kind) := concat(".", [kind, group]) if not group in {"core", "gateway.networking.k8s.io"}

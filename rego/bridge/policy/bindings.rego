@@ -93,9 +93,18 @@ _as_list(value) := value if {
 _selections_of_binding(type, obj) := {[home, entry.selects, json.marshal(selector)] |
 	some entry in _ways_to_bind(type)
 	entry.selects
-	home := {true: "-", false: keys.namespace_name(object.get(obj.metadata, "namespace", ""))}[kinds.cluster_scoped(entry.selects)]
-	value := object.get(obj, entry.targets, null)
-	selector := index.label_selector({true: {}, false: value}[value == null])
+	home := _home_of_selected(entry.selects, obj.metadata)
+	selector := index.label_selector(_selector_in(obj, entry.targets))
+}
+
+_home_of_selected(type, _) := "-" if kinds.cluster_scoped(type)
+_home_of_selected(type, metadata) := keys.namespace_name(object.get(metadata, "namespace", "")) if not kinds.cluster_scoped(type)
+
+_selector_in(obj, pointer) := {} if object.get(obj, pointer, null) == null
+
+_selector_in(obj, pointer) := value if {
+	value := object.get(obj, pointer, null)
+	value != null
 }
 
 # Some object binds policies, also by the query's changes.
@@ -182,12 +191,15 @@ _united(values) := sort({item | some value in values; some item in value}) if {
 	count(values) > 1
 }
 
+_may_bind(key) if count(_ends_of(key, "policies")) > 0
+_may_bind(key) if _binding_objects("bindings", key) != set()
+
 # The policies that a change of these objects may bind, or no longer bind, with the index paths that they had: what is
 # bound above them, and above the former ends of binding objects.
 policies_bound_through(changed, paths) := {node |
 	ends := {end | some ["bound", end] in paths} | {key |
 		some key in changed
-		true in {count(_ends_of(key, "policies")) > 0, _binding_objects("bindings", key) != set()}
+		_may_bind(key)
 	}
 	some end in ends
 	some path in _walk_up(end)

@@ -185,7 +185,7 @@ _problem(type, obj) := "Policy has no spec" if {
 	found := _place(type, obj)
 	beside := _beside(type, obj, found)
 	count(beside) > 0
-	each := {true: "", false: " of each direction"}[found.partners == {}]
+	each := concat("", [" of each direction" | found.partners != {}])
 } else := message if {
 	found := _place(type, obj)
 
@@ -301,6 +301,9 @@ _strategy(type, obj, found) := object.union(
 	found.strategy != ""
 } else := {"strategy": kinds.get(type).defaultStrategy}
 
+_is_meant(name, name)
+_is_meant(name, meaning) if lower(meaning) == lower(merge.strategies[name])
+
 # The strategy that a value means, in a wrapper of a strategy ("": a bare spec).
 _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direction(policy_kind, wrapper)])} if {
 	meaning := _meaning(policy_kind, value)
@@ -310,7 +313,7 @@ _named(policy_kind, wrapper, value) := {"strategy": concat("", [meaning, _direct
 	meaning := _meaning(policy_kind, value)
 	named := [name |
 		some name in _suitable_strategies(policy_kind)
-		true in {meaning == name, lower(meaning) == lower(merge.strategies[name])}
+		_is_meant(name, meaning)
 	]
 } else := {"error": message} if {
 	known := object.keys(kinds.get(policy_kind).strategies) | _suitable_strategies(policy_kind)

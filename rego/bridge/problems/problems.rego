@@ -53,8 +53,11 @@ of_policy(key, tallies) := union({_refs(key), _fate(key, tallies), _unreported(k
 _refs(key) := {_problem(key, verdict.ref.key, verdict.reason, verdict.message) |
 	some verdict in attachment.verdicts(key)
 	verdict.reason != "Accepted"
-	true in {verdict.reason == "TargetNotFound", kinds.doubts_of(keys.type_of(key)) == []}
+	_is_certain(verdict, key)
 }
+
+_is_certain(verdict, _) if verdict.reason == "TargetNotFound"
+_is_certain(_, key) if kinds.doubts_of(keys.type_of(key)) == []
 
 # An accepted policy that is overridden on all paths, or has no effective target, also by its selectors (semantics S1).
 # Defaults that more specific policies replace everywhere do what they are for, so this is only a warning. Of an outcome
@@ -148,6 +151,9 @@ _unserved_hostnames(key) := {object.union(_problem(key, key, "NoMatchingListener
 	levels.of(key) == "Route"
 } else := set()
 
+_hostnames("*") := "all hostnames"
+_hostnames(name) := sprintf("hostname %s", [name]) if name != "*"
+
 # A GRPCRoute and an HTTPRoute that have a hostname in common at a listener: up to Gateway API 1.6 an implementation accepts
 # the older one alone (GRPCRouteSpec.hostnames), and those that are known accept both.
 _shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", message), {"value": name, "enforcementAction": "warn"}) |
@@ -162,7 +168,7 @@ _shared_hostnames(key) := {object.union(_problem(key, other, "SharedHostname", m
 	message := sprintf("%s and %s have %s in common at %s. Implementations of Gateway API up to 1.6 accept only the older route, %s", [
 		keys.describe(key),
 		keys.describe(other),
-		{true: "all hostnames", false: sprintf("hostname %s", [name])}[name == "*"],
+		_hostnames(name),
 		keys.describe(node),
 		keys.describe(older),
 	])

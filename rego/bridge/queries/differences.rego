@@ -60,7 +60,7 @@ impact := {
 		some path, entry in by_path
 
 		# Paths that a source shares with all sources are counted for all.
-		true in {name == "", object.get(by_source, ["", path], null) != entry}
+		_is_own(name, entry, object.get(by_source, ["", path], null))
 		some policy in entry.policies
 		policy.policy == input.policy
 	]
@@ -74,6 +74,10 @@ impact := {
 	}
 	after := effective_at(compared) with input as object.union(input, {"changes": changes})
 }
+
+# The value of a source, "" for all of them, is not merely the value for all.
+_is_own("", _, _)
+_is_own(_, own, for_all) if own != for_all
 
 # The differences between the effective policies before and after a change, for each path `{target, policyKind, path,
 # before, after}`; null without a policy or target. A difference for one source only has that source as
@@ -90,6 +94,6 @@ _differences(befores, afters) := [object.union(difference, {"sourceNamespace": n
 	after := object.get(paths_after, path, null)
 	before != after
 	for_all := [object.get(at_target, ["", path], null) | some at_target in [at_before, at_after]]
-	true in {name == "", for_all != [before, after]}
+	_is_own(name, [before, after], for_all)
 	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": engine.as_asked(before), "after": engine.as_asked(after)}
 ]

@@ -192,6 +192,9 @@ _limit(policy_key) := sprintf(" on a path through GatewayClass/%s, to which clas
 	controllers := kinds.of_policy(policy_key).controllers
 } else := ""
 
+_is_listed(_, node, by_node) if by_node[node]
+_is_listed(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ancestors"
+
 # The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
 # not cover targets without a path through it, which have their own entries (semantics S3). Targets that a policy selects
 # by fields of its kind are not listed: they may be all workloads of a cluster (T8).
@@ -200,7 +203,7 @@ _by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(",
 	by_node := object.union_n([{node: {tally.outcome: true}} | some tally in tallies; some node in tally.targets])
 	nodes := sort({node |
 		some node in attachment.targets(policy_key)
-		true in {kinds.of_policy(policy_key).statusShape != "Ancestors", node in object.keys(by_node)}
+		_is_listed(policy_key, node, by_node)
 	})
 	count(nodes) > 1
 	texts := [sprintf("%s is %s", [outcomes.node_name(node), object.get(_names_without_effect, outcome, _sets[set][outcome][2])]) |
@@ -224,10 +227,13 @@ _groups(set, tallies) := [sentence |
 	members := [tally | some tally in tallies; tally.outcome == outcome; tally.by == by]
 	number := sum([tally.count | some tally in members])
 	examples := array.slice(sort({example | some tally in members; some example in tally.examples}), 0, 3)
-	paths := {true: "path", false: "paths"}[number == 1]
+	paths := _paths(number)
 	rest := _rest_text(number - count(examples))
 	sentence := sprintf("%s on %d %s%s: %s%s", [verb, number, paths, _by(outcome, by), concat("; ", examples), rest])
 ]
+
+_paths(1) := "path"
+_paths(number) := "paths" if number != 1
 
 _by("Programmed", _) := ""
 _by("Failed", by) := sprintf(" (%s)", [by[0]])
@@ -338,7 +344,7 @@ _joint_conditions(entries) := [object.union(condition, {"message": fit(concat(";
 } else := entries[0].conditions
 
 _reference(parts) := object.union_n([
-	{"group": {true: "", false: parts.group}[parts.group == "core"], "kind": parts.kind, "name": parts.name},
+	{"group": keys.api_group(parts.group), "kind": parts.kind, "name": parts.name},
 	{"namespace": parts.namespace | parts.namespace != "-"},
 	{"sectionName": parts.section | parts.section != ""},
 ])

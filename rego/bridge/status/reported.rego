@@ -130,8 +130,11 @@ word(conditions) := reason if {
 _explained(conditions) := concat("", array.concat([word(conditions)], [sprintf(" (%s)", [condition.message]) |
 	condition := _deciding(conditions)
 	condition.message != ""
-	true in {condition.status != "True", condition.type == "Overridden"}
+	_needs_reason(condition)
 ]))
+
+_needs_reason(condition) if condition.status != "True"
+_needs_reason(condition) if condition.type == "Overridden"
 
 # The most significant condition of a policy.
 _deciding(conditions) := [condition |

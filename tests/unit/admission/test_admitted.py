@@ -68,7 +68,7 @@ async def test_second_deletion_is_judged_after_the_first_until_opa_has_it() -> N
     assert await deleted(admission, ONE)
     assert not await deleted(admission, TWO)
     assert rules.inputs[-1]["admitted"] == {"delete": [str(ONE)]}
-    admitted.note(Notice((ONE,)))
+    admitted.take_in(Notice((ONE,)))
     await asyncio.sleep(0.01)  # a request that began before the notice may have been judged without it
     assert await deleted(admission, TWO)
 
@@ -98,7 +98,7 @@ async def test_deletion_that_opa_gets_while_another_is_judged_counts_for_that() 
     rules.open.clear()
     second = asyncio.create_task(deleted(admission, TWO))
     await eventually(lambda: len(rules.inputs) == 2)
-    admitted.note(Notice((ONE,)))
+    admitted.take_in(Notice((ONE,)))
     rules.open.set()
     assert not await second
 
@@ -118,9 +118,9 @@ async def test_each_write_of_an_object_is_awaited() -> None:
     clock = asyncio.get_running_loop().time
     admitted.add(ONE, {"upsert": [{"spec": 1}]})
     admitted.add(ONE, {"upsert": [{"spec": 2}]})
-    admitted.note(Notice((ONE,)))
+    admitted.take_in(Notice((ONE,)))
     assert admitted.missing(clock(), TWO) == {"upsert": [{"spec": 2}]}
-    admitted.note(Notice((ONE,)))
+    admitted.take_in(Notice((ONE,)))
     await asyncio.sleep(0.01)
     assert admitted.missing(clock(), TWO) == {}
 
@@ -140,7 +140,7 @@ async def test_of_many_changes_those_that_opa_has_are_dropped_first_then_the_ear
     names = [Key("example.com", "LimitPolicy", "shop", f"p{number}") for number in range(MOST + 2)]
     for key in names[:MOST]:
         admitted.add(key, {"delete": [str(key)]})
-    admitted.note(Notice((names[5],)))
+    admitted.take_in(Notice((names[5],)))
     for key in names[MOST:]:
         admitted.add(key, {"delete": [str(key)]})
     missing = admitted.missing(loop.time() - LONGEST, TWO)["delete"]

@@ -157,23 +157,23 @@ async def _step(opa: Numbers, loop: Loop, results: Sequence[Sums], step: tuple[A
     match step:
         case ("put", key, number):
             opa.objects[key] = number
-            loop.note(Notice((parse_key(key),)))
+            loop.take_in(Notice((parse_key(key),)))
         case ("delete", key) if key in opa.objects:
             del opa.objects[key]
-            loop.note(Notice((parse_key(key),)))
+            loop.take_in(Notice((parse_key(key),)))
         case ("kinds", factor):
             opa.factor = factor
-            loop.note(Notice((parse_key("policybridge.io/PolicyKind/-/k"),), kinds=True))
+            loop.take_in(Notice((parse_key("policybridge.io/PolicyKind/-/k"),), kinds=True))
         case ("fault", fault):
             opa.faults.append(fault)
         case ("wait", seconds):
             await asyncio.sleep(seconds)
         case ("sync", seconds):
             opa.whole = False
-            loop.note(Notice(refilling=True))
+            loop.take_in(Notice(refilling=True))
             await asyncio.sleep(seconds)
             opa.whole = True
-            loop.note(Notice(refilled=True))
+            loop.take_in(Notice(refilled=True))
         case ("rejoin", _):
             for result in results:
                 loop.leave(result)
@@ -188,7 +188,7 @@ async def _walk(steps: Sequence[tuple[Any, ...]]) -> None:
         for result in results:
             loop.follow(result)
         opa.whole = True
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         for step in [*steps, ("wait", 0.0)]:
             await _step(opa, loop, results, step)
             for result in filter(loop.is_settled, results):

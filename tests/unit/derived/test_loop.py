@@ -123,7 +123,7 @@ async def computing(
         for result in results:
             loop.follow(result)
         if synced:
-            loop.note(SYNCED)
+            loop.take_in(SYNCED)
             await settled(loop, *results)
         yield loop, opa
 
@@ -142,10 +142,10 @@ async def settled(loop: Loop, *results: Derived[Any]) -> None:
 async def test_everything_is_computed_after_the_first_sync() -> None:
     result = Lengths("a/one", "b/two")
     async with computing(result, synced=False) as (loop, opa):
-        loop.note(changed("a/one"))
+        loop.take_in(changed("a/one"))
         await asyncio.sleep(10)
         assert not result.computed
-        loop.note(SYNCED)
+        loop.take_in(SYNCED)
         await settled(loop, result)
         assert result.taken() == ["a/one", "b/two"]
         assert opa.queries[1:] == []
@@ -156,8 +156,8 @@ async def test_changes_that_wait_are_one_query_for_all_results() -> None:
     silent.wants = lambda *_: {}  # type: ignore[method-assign]
     async with computing(one, other, silent) as (loop, opa):
         was = {parse_key("core/Service/a/x"): (("parents", "p"),)}
-        loop.note(changed("a/x", was=was))
-        loop.note(changed("a/y", "a/x"))
+        loop.take_in(changed("a/x", was=was))
+        loop.take_in(changed("a/y", "a/x"))
         await settled(loop, one, other, silent)
         keys = ["core/Service/a/x", "core/Service/a/y"]
         assert opa.queries == [
@@ -171,7 +171,7 @@ async def test_a_change_that_changes_no_declaration_is_no_query() -> None:
     result = Lengths("a/one")
     async with computing(result) as (loop, opa):
         result.taken()
-        loop.note(Notice(reported=(parse_key("core/Service/a/one"),)))
+        loop.take_in(Notice(reported=(parse_key("core/Service/a/one"),)))
         await settled(loop, result)
         assert not opa.queries
         assert result.taken() == []
@@ -182,7 +182,7 @@ async def test_after_a_change_of_policy_kinds_everything_is_stale() -> None:
     result = Lengths("a/one", "b/two")
     async with computing(result) as (loop, _):
         result.taken()
-        loop.note(changed("a/x", kinds=True))
+        loop.take_in(changed("a/x", kinds=True))
         await settled(loop, result)
         assert result.taken() == ["a/one", "b/two"]
 
@@ -191,7 +191,7 @@ async def test_namespaces_take_turns_and_changes_come_before_the_others_of_their
     result = Lengths()
     async with computing(result) as (loop, _):
         loop.add(result, [f"many/{number}" for number in range(20)])
-        loop.note(changed("few/x", "many/new"))
+        loop.take_in(changed("few/x", "many/new"))
         await settled(loop, result)
         order = result.taken()
         # The query takes a second, and so does each computation.
@@ -204,13 +204,13 @@ async def test_nothing_is_computed_while_opa_is_synced_again() -> None:
     result = Lengths("a/one")
     async with computing(result) as (loop, opa):
         result.taken()
-        loop.note(SYNCING)
+        loop.take_in(SYNCING)
         assert not loop.is_settled(result)
         assert result.distrusted == 1
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(100)
         assert result.taken() == []
-        loop.note(SYNCED)
+        loop.take_in(SYNCED)
         await settled(loop, result)
         assert result.taken() == ["a/one"]
         assert len(opa.queries) == 1
@@ -220,10 +220,10 @@ async def test_a_sync_ends_queries_from_before_it() -> None:
     result = Lengths("a/one")
     async with computing(result) as (loop, _):
         result.taken()
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.5)
-        loop.note(SYNCING)
-        loop.note(SYNCED)
+        loop.take_in(SYNCING)
+        loop.take_in(SYNCED)
         await settled(loop, result)
         assert result.taken() == ["a/one"]
 
@@ -234,15 +234,15 @@ async def test_a_result_learns_when_the_first_of_several_changes_arrived() -> No
         opa.raising.append(OpaUnavailable("away"))
         began = asyncio.get_running_loop().time()
         for name in ("x", "y", "z"):
-            loop.note(changed(f"a/{name}"))
+            loop.take_in(changed(f"a/{name}"))
             await asyncio.sleep(0.2)
         await settled(loop, result)
         assert [round(since - began, 1) for since in result.since] == [0.0, 0.0]
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.2)
-        loop.note(changed("a/y"))
+        loop.take_in(changed("a/y"))
         await asyncio.sleep(0.2)
-        loop.note(changed("a/z"))
+        loop.take_in(changed("a/z"))
         await settled(loop, result)
         first, second = result.since[2:]
         assert round(second - first, 1) == 0.2
@@ -251,9 +251,9 @@ async def test_a_result_learns_when_the_first_of_several_changes_arrived() -> No
 async def test_a_sync_covers_changes_that_wait() -> None:
     result = Lengths("a/one")
     async with computing(result) as (loop, opa):
-        loop.note(changed("a/x"))
-        loop.note(SYNCING)
-        loop.note(SYNCED)
+        loop.take_in(changed("a/x"))
+        loop.take_in(SYNCING)
+        loop.take_in(SYNCED)
         await settled(loop, result)
         assert not opa.queries
 
@@ -271,8 +271,8 @@ async def test_an_opa_that_does_not_answer_is_asked_again() -> None:
     async with computing(result) as (loop, opa):
         opa.raising += [OpaUnavailable("away"), OpaUnavailable("away")]
         result.failures += [OpaUnavailable("away")]
-        loop.note(changed("a/x"))
-        loop.note(changed("a/y"))
+        loop.take_in(changed("a/x"))
+        loop.take_in(changed("a/y"))
         await settled(loop, result)
         assert len(opa.queries) == 3
         assert sorted(result.taken()) == ["a/x", "a/y"]
@@ -307,7 +307,7 @@ async def test_a_query_that_fails_makes_everything_stale() -> None:
     async with computing(result) as (loop, opa):
         result.taken()
         opa.raising += [ValueError("defect")]
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await settled(loop, result)
         assert result.taken() == ["a/one"]
 
@@ -322,7 +322,7 @@ async def test_answer_that_a_result_cannot_take_makes_everything_stale() -> None
     result, other = Broken("a/one"), Lengths("b/two")
     async with computing(result, other) as (loop, _):
         result.taken(), other.taken()
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await settled(loop, result, other)
         assert result.taken() == ["a/one"]
         assert other.taken() == ["b/two"]
@@ -347,7 +347,7 @@ async def test_patient_result_keeps_its_values_and_object_is_asked_about_again()
     patient.patient = True
     async with computing(patient, other, opa=opa) as (loop, _):
         patient.taken(), other.taken()
-        loop.note(changed("a/x", "a/slow"))
+        loop.take_in(changed("a/x", "a/slow"))
         await settled(loop, patient, other)
         assert patient.taken() == ["a/x"]
         assert other.taken() == ["b/two"]
@@ -371,7 +371,7 @@ async def test_a_too_slow_question_makes_everything_stale() -> None:
     result = Lengths("a/one")
     async with computing(result, opa=Slow()) as (loop, _):
         result.taken()
-        loop.note(changed("a/x", "a/slow"))
+        loop.take_in(changed("a/x", "a/slow"))
         await settled(loop, result)
         assert result.taken() == ["a/one"]
 
@@ -394,7 +394,7 @@ async def test_parts_of_a_divided_query_are_one() -> None:
     heard: list[Mapping[str, Any]] = []
     result = Scopes()
     async with computing(result, opa=Divided()) as (loop, _):
-        loop.note(changed("a/x", "a/z"))
+        loop.take_in(changed("a/x", "a/z"))
         await settled(loop, result)
         scopes = ["a", "core/Service/a/x", "core/Service/a/z"]
         assert heard == [{"scopes": {"x/P": scopes}, "lengths": ["core/Service/a/y"]}]
@@ -421,14 +421,14 @@ async def test_a_result_that_nobody_follows_is_not_computed() -> None:
     async with computing(result) as (loop, opa):
         loop.leave(result)
         result.taken()
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(10)
         assert not opa.queries
         loop.follow(result)
         await settled(loop, result)
         assert result.taken() == ["a/one"]
         loop.leave(result)
-        loop.note(SYNCING)
+        loop.take_in(SYNCING)
         loop.follow(result)
         await asyncio.sleep(10)
         assert result.taken() == []
@@ -439,7 +439,7 @@ async def test_waiting_for_a_result_ends_at_once_when_it_is_settled() -> None:
     async with computing(result) as (loop, _):
         clock = asyncio.get_running_loop().time
         began = clock()
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await loop.settled(result)
         assert round(clock() - began, 3) == 2.0  # the query, and a computation
         assert loop.is_settled(result)
@@ -448,7 +448,7 @@ async def test_waiting_for_a_result_ends_at_once_when_it_is_settled() -> None:
 async def test_a_result_that_is_followed_while_opa_is_asked_is_settled_when_it_has_answered() -> None:
     former, late = Lengths(), Lengths()
     async with computing(former) as (loop, _):
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.5)
         with loop.following(late):
             loop.leave(former)
@@ -461,7 +461,7 @@ async def test_a_result_that_is_followed_while_opa_is_asked_is_settled_when_it_h
 async def test_a_result_left_while_it_computes_ends_its_work() -> None:
     result = Lengths("a/one")
     async with computing(synced=False) as (loop, _):
-        loop.note(SYNCED)
+        loop.take_in(SYNCED)
         with loop.following(result):
             await asyncio.sleep(0.5)
         await asyncio.sleep(10)
@@ -482,7 +482,7 @@ async def test_delays_after_failed_queries_grow_until_one_succeeds(defect: Excep
             for failures in (3, 0):
                 opa.raising += [defect] * failures
                 for name in "wxyz":
-                    loop.note(changed(f"a/{name}", *(f"a/{name}{number}" for number in range(400))))
+                    loop.take_in(changed(f"a/{name}", *(f"a/{name}{number}" for number in range(400))))
             await settled(loop, result)
             assert pauses(opa.asked_at)[:4] == [0.1, 0.2, 0.4, 0.0]
 
@@ -503,10 +503,10 @@ async def test_a_query_that_fails_after_a_sync_makes_nothing_stale() -> None:
     async with computing(result) as (loop, opa):
         result.taken()
         opa.raising += [ValueError("defect")]
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.5)
-        loop.note(SYNCING)
-        loop.note(SYNCED)
+        loop.take_in(SYNCING)
+        loop.take_in(SYNCED)
         await asyncio.sleep(10)
         assert result.taken() == ["a/one"]
         assert len(opa.queries) == 1
@@ -516,10 +516,10 @@ async def test_an_unavailable_opa_is_not_asked_again_about_changes_before_a_sync
     result = Lengths("a/one")
     async with computing(result) as (loop, opa):
         opa.raising += [OpaUnavailable("away")]
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.5)
-        loop.note(SYNCING)
-        loop.note(SYNCED)
+        loop.take_in(SYNCING)
+        loop.take_in(SYNCED)
         await asyncio.sleep(10)
         assert len(opa.queries) == 1
 
@@ -548,13 +548,13 @@ async def test_delays_of_a_slow_object_begin_again_after_a_sync_and_after_an_ans
     opa, patient = Slow(), Lengths()
     patient.patient = True
     async with computing(patient, opa=opa) as (loop, _):
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(5)
         opa.left = 1000 if again.refilled else 0
-        loop.note(again)
+        loop.take_in(again)
         await asyncio.sleep(10)
         opa.left, opa.asked_at = 4, []
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(10)
         # Twice at once: with everything that saves queries, and without. A timeout takes no time here.
         delays = [round(after - before, 1) for before, after in itertools.pairwise(opa.asked_at)]
@@ -565,11 +565,11 @@ async def test_a_sync_ends_repeated_questions_about_a_slow_object() -> None:
     opa, patient = Slow(), Lengths("a/one")
     patient.patient = True
     async with computing(patient, opa=opa) as (loop, _):
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(5)
-        loop.note(SYNCING)
+        loop.take_in(SYNCING)
         asked = len(opa.asked_at)
-        loop.note(SYNCED)
+        loop.take_in(SYNCED)
         await asyncio.sleep(100)
         assert len(opa.asked_at) == asked
 
@@ -577,7 +577,7 @@ async def test_a_sync_ends_repeated_questions_about_a_slow_object() -> None:
 async def test_impatient_results_do_not_ask_again() -> None:
     opa, result = Slow(), Lengths("a/one")
     async with computing(result, opa=opa) as (loop, _):
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(100)
         assert len(opa.asked_at) == 2
 
@@ -587,7 +587,7 @@ async def test_a_slow_object_makes_everything_stale_once_however_often_it_is_ask
     patient.patient = True
     async with computing(patient, other, opa=opa) as (loop, _):
         other.taken()
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(100)
         assert len(opa.asked_at) > 5
         assert other.taken() == ["b/two"]
@@ -598,7 +598,7 @@ async def test_patient_result_is_settled_while_a_slow_object_is_asked_about_agai
     patient.patient = True
     async with computing(patient, opa=opa) as (loop, _):
         opa.left = 2
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(0.5)  # the query that is repeated takes a second
         assert len(opa.queries) == 1
         assert loop.is_settled(patient)
@@ -608,8 +608,8 @@ async def test_a_change_that_concerns_too_much_is_asked_about_for_each_namespace
     large, other = Lengths(), Lengths()
     large.is_large = lambda outdated: len(outdated.parts["lengths"]) > 2  # type: ignore[method-assign]
     async with computing(large, other) as (loop, opa):
-        loop.note(changed("a/x", "a/y", "a/z", "b/x"))
-        loop.note(changed("c/x"))
+        loop.take_in(changed("a/x", "a/y", "a/z", "b/x"))
+        loop.take_in(changed("c/x"))
         await settled(loop, large, other)
         asked = [[parse_key(key).namespace for key in query["keys"]] for query in opa.queries]
         assert asked == [["a", "a", "a", "b", "c"], ["c"], ["b"], ["a", "a", "a"]]
@@ -620,9 +620,9 @@ async def test_parts_that_save_queries_are_asked_at_once_alone() -> None:
     opa, result = Slow(), Lengths()
     result.wants_besides = lambda change: {"besides": {"of": len(change.keys)}}  # type: ignore[method-assign]
     async with computing(result, opa=opa) as (loop, _):
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await settled(loop, result)
-        loop.note(changed("a/y", "a/slow"))
+        loop.take_in(changed("a/y", "a/slow"))
         await settled(loop, result)
         assert [query["wanted"] for query in opa.queries] == [{"lengths": {}, "besides": {"of": 1}}, {"lengths": {}}]
 
@@ -637,14 +637,14 @@ async def test_an_object_that_fails_is_listed_until_it_succeeds() -> None:
     opa, result = Failing(), Lengths()
     opa.raising.append(OpaRejected(500, "internal_error", "evaluation", [{"code": "eval_conflict_error"}]))
     async with computing(result, opa=opa) as (loop, _):
-        loop.note(changed("a/bad", "a/x"))
+        loop.take_in(changed("a/bad", "a/x"))
         await settled(loop, result)
         assert len(opa.failures.errors) == 1
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await settled(loop, result)
         assert len(opa.failures.errors) == 1
         opa.raising.clear()
-        loop.note(changed("a/bad"))
+        loop.take_in(changed("a/bad"))
         await settled(loop, result)
         assert not opa.failures.errors
 
@@ -656,10 +656,10 @@ async def test_a_revision_is_settled_only_when_all_changes_up_to_it_are_known() 
     async with computing(result, idle) as (loop, _):
         idle.settled.clear()
         first = loop.revision + 1
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.5)
-        loop.note(changed("b/y"))
-        loop.note(changed("c/z"))
+        loop.take_in(changed("b/y"))
+        loop.take_in(changed("c/z"))
         await settled(loop, result, idle)
         assert idle.settled == [first, first + 2]
 
@@ -674,9 +674,9 @@ async def test_a_revision_is_not_settled_before_an_earlier_change_that_is_asked_
     async with computing(result, opa=opa) as (loop, _):
         before = loop.revision
         opa.left = 2
-        loop.note(changed("a/slow"))
+        loop.take_in(changed("a/slow"))
         await asyncio.sleep(60)  # the query in halves has begun
-        loop.note(changed("b/x"))
+        loop.take_in(changed("b/x"))
         await asyncio.sleep(5)
         assert (result.taken(), result.settled[-1]) == (["b/x"], before)
         await settled(loop, result)
@@ -719,10 +719,10 @@ async def test_keys_of_a_change_before_a_renewal_are_not_computed_beside_it() ->
     result = Pausing("a/one")
     async with computing(result) as (loop, _):
         result.taken()
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(1.5)
         loop.renew(result)
-        loop.note(changed("a/y"))
+        loop.take_in(changed("a/y"))
         await settled(loop, result)
         assert result.taken() == ["a/one", "a/y"]
 
@@ -817,7 +817,7 @@ async def test_a_result_that_does_not_ask_hears_of_a_change_while_another_waits_
     hearing, asking = Hearing(loops), Lengths()
     async with computing(hearing, asking) as (loop, opa):
         loops.append(loop)
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         assert not loop.is_settled(hearing)
         await loop.settled(hearing)
         assert (hearing.taken(), asking.taken()) == (["a/x"], [])
@@ -831,10 +831,10 @@ async def test_a_result_hears_of_changes_of_its_types_alone() -> None:
     hearing.types = frozenset({"core/Pod"})
     async with computing(hearing) as (loop, _):
         loops.append(loop)
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(10)
         assert hearing.taken() == []
-        loop.note(Notice((parse_key("core/Service/a/x"), parse_key("core/Pod/a/y"))))
+        loop.take_in(Notice((parse_key("core/Service/a/x"), parse_key("core/Pod/a/y"))))
         await asyncio.sleep(10)
         assert hearing.taken() == ["a/x", "a/y"]
 
@@ -844,11 +844,11 @@ async def test_a_key_rests_and_keeps_no_other_from_its_turn() -> None:
     hearing = Hearing(loops, "a/one")
     async with computing(hearing) as (loop, opa):
         loops.append(loop)
-        loop.note(changed("a/one"))
+        loop.take_in(changed("a/one"))
         await asyncio.sleep(0.5)
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(2)
-        loop.note(changed("a/one"))
+        loop.take_in(changed("a/one"))
         assert hearing.taken() == ["a/one", "a/x"]
         assert not loop.is_settled(hearing)
         await loop.settled(hearing)
@@ -896,7 +896,7 @@ async def test_the_number_of_stale_keys_and_the_syncs_are_known() -> None:
         assert (loop.count_stale(result), loop.count_stale(Lengths())) == (3, 0)
         epoch = loop.epoch
         assert loop.is_synced
-        loop.note(SYNCING)
+        loop.take_in(SYNCING)
         assert (loop.is_synced, loop.epoch) == (False, epoch + 1)
-        loop.note(SYNCED)
+        loop.take_in(SYNCED)
         assert (loop.is_synced, loop.epoch) == (True, epoch + 2)

@@ -54,11 +54,11 @@ def rego_policy(name: str) -> Upserted:
 
 def list_all(authors: Authors, *reported: Upserted) -> None:
     for type_id in (CONFIG_MAP, REGO_POLICY):
-        authors.note(Listing(type_id))
+        authors.take_in(Listing(type_id))
         for one in reported:
             if one.type_id == type_id:
-                authors.note(one)
-        authors.note(Listed(type_id))
+                authors.take_in(one)
+        authors.take_in(Listed(type_id))
 
 
 def test_the_loader_is_notified_once_that_everything_was_listed(authors: Authors, judge: HandJudge) -> None:
@@ -77,17 +77,17 @@ def test_loss_in_an_objects_status_is_submitted_with_it(authors: Authors, judge:
 
 
 def test_a_type_that_is_not_served_is_listed_with_nothing_in_it(authors: Authors, judge: HandJudge) -> None:
-    authors.note(Trouble(REGO_POLICY, "install the CRD", absent=True))
+    authors.take_in(Trouble(REGO_POLICY, "install the CRD", absent=True))
     assert judge.complete == 0
-    authors.note(Listing(CONFIG_MAP))
-    authors.note(Listed(CONFIG_MAP))
+    authors.take_in(Listing(CONFIG_MAP))
+    authors.take_in(Listed(CONFIG_MAP))
     assert judge.complete == 1
 
 
 def test_policies_exist_until_the_lists_say_otherwise(authors: Authors) -> None:
     assert authors.policies_exist
-    authors.note(Trouble(REGO_POLICY, "install the CRD", absent=True))
-    authors.note(Trouble(CONFIG_MAP, "reading configmaps is forbidden"))
+    authors.take_in(Trouble(REGO_POLICY, "install the CRD", absent=True))
+    authors.take_in(Trouble(CONFIG_MAP, "reading configmaps is forbidden"))
     assert authors.policies_exist
     assert authors.unready == "core/ConfigMap: reading configmaps is forbidden"
     list_all(authors)
@@ -161,22 +161,22 @@ def test_module_of_a_regopolicy_counts_for_a_constraint_that_names_its_package(a
 
 
 def test_forbidden_type_delays_no_other(authors: Authors, judge: HandJudge) -> None:
-    authors.note(Listing(CONFIG_MAP))
-    authors.note(config_map(ONE))
-    authors.note(Listed(CONFIG_MAP))
+    authors.take_in(Listing(CONFIG_MAP))
+    authors.take_in(config_map(ONE))
+    authors.take_in(Listed(CONFIG_MAP))
     assert judge.complete == 0
-    authors.note(Trouble(REGO_POLICY, "grant list on regopolicies", forbidden=True))
+    authors.take_in(Trouble(REGO_POLICY, "grant list on regopolicies", forbidden=True))
     assert judge.complete == 1
     assert authors.unready == f"{REGO_POLICY}: grant list on regopolicies"
-    authors.note(Listing(REGO_POLICY))
-    authors.note(rego_policy("all"))
-    authors.note(Listed(REGO_POLICY))
+    authors.take_in(Listing(REGO_POLICY))
+    authors.take_in(rego_policy("all"))
+    authors.take_in(Listed(REGO_POLICY))
     assert (judge.complete, authors.unready) == (1, f"{ONE} and 1 more: neither active nor rejected yet")
 
 
 def test_a_deleted_policy_does_not_exist(authors: Authors) -> None:
     list_all(authors, config_map(ONE, data=None))
-    authors.note(Deleted(CONFIG_MAP, ONE))
+    authors.take_in(Deleted(CONFIG_MAP, ONE))
     assert not authors.policies_exist
 
 
@@ -188,7 +188,7 @@ def test_authors_are_ready_when_the_modules_of_the_start_are_judged(authors: Aut
     assert authors.unready == f"{ONE}: neither active nor rejected yet"
     judge.accept(ONE)
     assert not authors.unready
-    authors.note(config_map(ONE, "package b"))
+    authors.take_in(config_map(ONE, "package b"))
     assert not authors.unready  # later objects do not delay readiness
 
 
@@ -213,10 +213,10 @@ def test_start_waits_a_bounded_time_for_objects_that_change_meanwhile_and_not_fo
     now = 100.0
     monkeypatch.setattr("bridge.policy_loader.authors.time.monotonic", lambda: now)
     list_all(authors, config_map(ONE))
-    authors.note(config_map(TWO))
+    authors.take_in(config_map(TWO))
     assert authors.unready == f"{ONE}: neither active nor rejected yet"
     for number in range(9):
-        authors.note(config_map(ONE, f"package p{number}"))
+        authors.take_in(config_map(ONE, f"package p{number}"))
         assert authors.unready == f"{ONE}: changed since the start, and not checked yet"
         now += 19
     now += 10
@@ -228,7 +228,7 @@ def test_start_does_not_wait_for_an_object_that_changes_after_a_version_is_activ
 ) -> None:
     list_all(authors, config_map(ONE))
     judge.accept(ONE)
-    authors.note(config_map(ONE, "package b"))
+    authors.take_in(config_map(ONE, "package b"))
     assert not authors.unready
 
 
@@ -242,7 +242,7 @@ def test_a_change_of_metadata_alone_is_not_submitted_again(authors: Authors, jud
     list_all(authors, config_map(ONE))
     (obj,) = config_map(ONE).objects
     obj["metadata"]["annotations"] = {"policybridge.io/status": "ok"}
-    authors.note(Upserted(CONFIG_MAP, (obj,)))
+    authors.take_in(Upserted(CONFIG_MAP, (obj,)))
     assert judge.puts == 1
     assert authors.known[ONE].identity["metadata"]["annotations"]
 
@@ -250,7 +250,7 @@ def test_a_change_of_metadata_alone_is_not_submitted_again(authors: Authors, jud
 def test_a_verdict_on_a_former_version_does_not_apply_to_the_current_one(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE))
     judge.accept(ONE)
-    authors.note(config_map(ONE, "package b"))
+    authors.take_in(config_map(ONE, "package b"))
     assert authors.known[ONE].judgement is None
 
 
@@ -266,22 +266,22 @@ def test_a_verdict_on_a_former_version_does_not_apply_to_the_current_one(authors
 def test_a_deleted_submission_is_withdrawn(authors: Authors, judge: HandJudge, gone: list[Any]) -> None:
     list_all(authors, config_map(ONE))
     for change in gone:
-        authors.note(change)
+        authors.take_in(change)
     assert not judge.handed
     assert not authors.known
 
 
 def test_a_listing_that_breaks_off_takes_nothing_back(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE), config_map(TWO))
-    authors.note(Listing(CONFIG_MAP, "other"))
-    authors.note(Listed(CONFIG_MAP, "other"))
-    authors.note(Listing(CONFIG_MAP))
-    authors.note(config_map(ONE))
-    authors.note(Trouble(CONFIG_MAP, "the API server is unavailable"))
-    authors.note(Listing(CONFIG_MAP))
-    authors.note(config_map(TWO))
-    authors.note(config_map(ONE))
-    authors.note(Listed(CONFIG_MAP))
+    authors.take_in(Listing(CONFIG_MAP, "other"))
+    authors.take_in(Listed(CONFIG_MAP, "other"))
+    authors.take_in(Listing(CONFIG_MAP))
+    authors.take_in(config_map(ONE))
+    authors.take_in(Trouble(CONFIG_MAP, "the API server is unavailable"))
+    authors.take_in(Listing(CONFIG_MAP))
+    authors.take_in(config_map(TWO))
+    authors.take_in(config_map(ONE))
+    authors.take_in(Listed(CONFIG_MAP))
     assert set(judge.handed) == {ONE, TWO}
 
 
@@ -290,7 +290,7 @@ def test_listeners_are_notified_of_changes_and_verdicts(authors: Authors, judge:
     authors.listen(lambda key, obj: received.append((key, obj is not None)))
     list_all(authors, config_map(ONE))
     judge.accept(ONE)
-    authors.note(Deleted(CONFIG_MAP, ONE))
+    authors.take_in(Deleted(CONFIG_MAP, ONE))
     assert received == [(ONE, True), (ONE, True), (ONE, False)]
     (obj,) = config_map(ONE).objects
     assert key_of(obj) == ONE
@@ -335,12 +335,12 @@ async def test_document_that_cannot_be_read_is_a_problem_of_its_object(authors: 
 async def test_newest_version_is_read_and_an_unchanged_one_is_not_read_again(
     authors: Authors, judge: HandJudge
 ) -> None:
-    authors.note(config_map(ONE, f"{LONG}a: 1", label="data=opa"))
+    authors.take_in(config_map(ONE, f"{LONG}a: 1", label="data=opa"))
     reading = asyncio.create_task(authors.read_waiting())
     await asyncio.sleep(0)  # the first version is being read
-    authors.note(config_map(ONE, f"{LONG}a: 2", label="data=opa"))
+    authors.take_in(config_map(ONE, f"{LONG}a: 2", label="data=opa"))
     await reading
-    authors.note(config_map(ONE, f"{LONG}a: 2", label="data=opa"))
+    authors.take_in(config_map(ONE, f"{LONG}a: 2", label="data=opa"))
     await authors.read_waiting()
     assert judge.puts == 1
     assert judge.handed[ONE].data == {("opa-policies", "one"): {"a.rego": {"a": 2}}}
@@ -348,7 +348,7 @@ async def test_newest_version_is_read_and_an_unchanged_one_is_not_read_again(
 
 async def test_deleted_object_is_not_read(authors: Authors, judge: HandJudge) -> None:
     list_all(authors, config_map(ONE, f"{LONG}a: 1", label="data=opa"))
-    authors.note(Deleted(CONFIG_MAP, ONE))
+    authors.take_in(Deleted(CONFIG_MAP, ONE))
     assert judge.complete == 1
     await authors.read_waiting()
     assert judge.puts == 0

@@ -24,11 +24,11 @@ def test_the_use_of_a_guardrail_begins_and_ends_with_its_constraint() -> None:
     changes: list[frozenset[str]] = []
     used = UsedGuardrails(changes.append)
     first = constraint("a", "bridge.guardrails.same_value")
-    used.note(Upserted(CONSTRAINT, (first,)))
-    used.note(Upserted(CONSTRAINT, (constraint("b", "bridge.guardrails.same_value"),)))
-    used.note(Deleted(CONSTRAINT, key_of(first)))
+    used.take_in(Upserted(CONSTRAINT, (first,)))
+    used.take_in(Upserted(CONSTRAINT, (constraint("b", "bridge.guardrails.same_value"),)))
+    used.take_in(Deleted(CONSTRAINT, key_of(first)))
     assert changes == [{"bridge.guardrails.same_value"}]
-    used.note(Upserted(CONSTRAINT, (constraint("b", "k8s.memory"),)))
+    used.take_in(Upserted(CONSTRAINT, (constraint("b", "k8s.memory"),)))
     assert changes[1:] == [frozenset()]
 
 
@@ -37,9 +37,9 @@ def test_a_constraint_that_a_later_list_lacks_is_deleted() -> None:
     used = UsedGuardrails(changes.append)
     both = (constraint("a", "bridge.guardrails.same_value"), constraint("b", "bridge.guardrails.no_weakening"))
     for change in (Listing(CONSTRAINT), Upserted(CONSTRAINT, both), Listed(CONSTRAINT)):
-        used.note(change)
+        used.take_in(change)
     for change in (Listing(CONSTRAINT), Upserted(CONSTRAINT, both[:1]), Listed(CONSTRAINT)):
-        used.note(change)
+        used.take_in(change)
     assert changes == [
         {"bridge.guardrails.same_value", "bridge.guardrails.no_weakening"},
         {"bridge.guardrails.same_value"},
@@ -66,7 +66,7 @@ def test_a_guardrail_that_denies_also_denies_objects_without_a_judgement_unless_
         ({**strict, "spec": {**strict["spec"], "failurePolicy": "Ignore"}}, False),
         (strict, True),
     ):
-        used.note(Upserted(CONSTRAINT, (one,)))
+        used.take_in(Upserted(CONSTRAINT, (one,)))
         assert used.deny_what_is_not_judged == expected
-    used.note(Deleted(CONSTRAINT, key_of(strict)))
+    used.take_in(Deleted(CONSTRAINT, key_of(strict)))
     assert not used.deny_what_is_not_judged

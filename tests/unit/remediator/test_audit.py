@@ -47,29 +47,29 @@ async def auditing(opa: Opa | None = None) -> AsyncIterator[tuple[Audit, Loop]]:
     loop = Loop(opa or Answers())
     audit = Audit(loop, opa or Answers(), MemorySink(), Budget(100, 100))
     async with working(loop.run, audit.run):
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await audit.settled()
         yield audit, loop
 
 
 async def test_results_count_after_a_sync_that_took_less_than_a_query() -> None:
     async with auditing() as (audit, loop):
-        loop.note(CHANGE)
+        loop.take_in(CHANGE)
         await asyncio.sleep(0.5)
-        loop.note(Notice(refilling=True))
+        loop.take_in(Notice(refilling=True))
         assert not audit._may_write()
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await asyncio.wait_for(audit.settled(), 100)
         assert audit._may_write()
 
 
 async def test_no_results_count_before_a_sync_has_ended() -> None:
     async with auditing() as (audit, loop):
-        loop.note(Notice(refilling=True))
-        loop.note(CHANGE)
+        loop.take_in(Notice(refilling=True))
+        loop.take_in(CHANGE)
         await asyncio.sleep(100)
         assert not audit._may_write()
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await audit.settled()
         assert audit._may_write()
 
@@ -103,6 +103,6 @@ AFFECTED = "core/Service/shop/cart"
 async def test_a_guardrail_judges_the_objects_that_a_change_affects() -> None:
     opa = WithGuardrail()
     async with auditing(opa) as (audit, loop):
-        loop.note(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
+        loop.take_in(Notice((GATEWAY,), was={GATEWAY: (("parents", "x"),)}))
         await audit.settled()
     assert sorted(key for keys in opa.judged for key in keys) == [AFFECTED, str(GATEWAY)]

@@ -87,7 +87,7 @@ class Placing:
     def change(self, *names: str) -> None:
         """Change Deployments, or a cluster."""
         keys = [parse_key(f"{DEPLOYMENT}/{name}") for name in names] or [CLUSTER]
-        self.loop.note(Notice(tuple(keys)))
+        self.loop.take_in(Notice(tuple(keys)))
 
     @property
     def places(self) -> set[str]:
@@ -105,7 +105,7 @@ async def placing() -> AsyncIterator[Placing]:
     async with working(loop.run, placement.run):
         await asyncio.sleep(5)
         assert not opa.whole
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await placement.settled()
         opa.whole.clear()
         opa.alone.clear()
@@ -172,13 +172,13 @@ async def test_a_changed_policy_waits_for_no_rest() -> None:
 
 async def test_nothing_is_evaluated_while_opa_is_synced() -> None:
     async with placing() as found:
-        found.loop.note(Notice(refilling=True))
+        found.loop.take_in(Notice(refilling=True))
         found.change()
         found.change("n1/app")
         found.opa.where = "b"
         await asyncio.sleep(200)
         assert found.opa.whole == found.opa.alone == []
-        found.loop.note(Notice(refilled=True))
+        found.loop.take_in(Notice(refilled=True))
         await found.placement.settled()
         assert found.places == {"b"}
 

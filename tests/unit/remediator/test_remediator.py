@@ -139,8 +139,8 @@ def all_policies() -> Notice:
 
 async def test_after_the_lease_is_lost_nothing_more_of_a_batch_is_written() -> None:
     async with remediating(Budget(1, 1)) as (remediator, loop, _, sink):
-        loop.note(Notice(refilled=True))
-        loop.note(all_policies())
+        loop.take_in(Notice(refilled=True))
+        loop.take_in(all_policies())
         await asyncio.sleep(5.5)
         sink.held = False
         written = len(sink.statuses)
@@ -157,9 +157,9 @@ async def test_first_statuses_are_planned_in_batches_at_the_pace_of_the_budget()
         [one, *_] = opa.status
         names = [f"x/P/n{number % 40}/p{number}" for number in range(400)]
         opa.status = [{**one, "policy": name} for name in names]
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await remediator.settled()
-        loop.note(Notice(reported=tuple(map(parse_key, names))))
+        loop.take_in(Notice(reported=tuple(map(parse_key, names))))
         await remediator.settled()
         assert len(sink.statuses) == 400
         assert opa.requested.count("reports") <= 100  # of 400 policies, and of as many objects
@@ -167,19 +167,19 @@ async def test_first_statuses_are_planned_in_batches_at_the_pace_of_the_budget()
 
 async def test_nothing_is_written_while_opa_is_synced_again() -> None:
     async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, sink):
-        loop.note(all_policies())
+        loop.take_in(all_policies())
         await asyncio.sleep(10)
         assert sink.statuses == {}
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await remediator.settled()
         assert len(sink.statuses) == 20
         sink.statuses.clear()
-        loop.note(Notice(refilling=True))
-        loop.note(all_policies())
+        loop.take_in(Notice(refilling=True))
+        loop.take_in(all_policies())
         await asyncio.sleep(10)
         assert sink.statuses == {}
         opa.failing = lambda name, _: OpaUnavailable("away") if name == "scopes" else None
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await asyncio.sleep(10)
         assert sink.statuses == {}
         opa.failing = lambda *_: None
@@ -189,10 +189,10 @@ async def test_nothing_is_written_while_opa_is_synced_again() -> None:
 
 async def test_a_status_that_was_computed_before_an_initial_sync_is_not_written() -> None:
     async with remediating(Budget(1, 1)) as (_, loop, _, sink):
-        loop.note(Notice(refilled=True))
-        loop.note(all_policies())
+        loop.take_in(Notice(refilled=True))
+        loop.take_in(all_policies())
         await asyncio.sleep(2.5)
-        loop.note(Notice(refilling=True))
+        loop.take_in(Notice(refilling=True))
         written = len(sink.statuses)
         await asyncio.sleep(60)
         assert len(sink.statuses) <= written + 1
@@ -201,7 +201,7 @@ async def test_a_status_that_was_computed_before_an_initial_sync_is_not_written(
 async def test_statuses_are_written_after_their_type_was_unavailable_for_a_moment() -> None:
     async with remediating(Budget(1000, 1000)) as (remediator, loop, _, sink):
         sink.served = False
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await asyncio.sleep(5)
         sink.served = True
         await remediator.settled()
@@ -211,7 +211,7 @@ async def test_statuses_are_written_after_their_type_was_unavailable_for_a_momen
 async def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> None:
     async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, sink):
         sink.served = False
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await asyncio.sleep(5)
         opa.status.clear()
         await remediator.settled()
@@ -221,7 +221,7 @@ async def test_write_for_a_deleted_object_ends_once_opa_does_not_have_it() -> No
 async def test_kinds_in_mode_observe_are_counted_for_a_follower_that_comes_while_everything_is_computed() -> None:
     async with remediating(Budget(1000, 1000)) as (remediator, loop, opa, _):
         opa.mode = "Observe"
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         while not opa.requested:  # noqa: ASYNC110 - from then on the kinds have been read
             await asyncio.sleep(0)
         remediator.follow(lambda _: None)
@@ -234,10 +234,10 @@ async def test_slow_writes_of_a_namespace_do_not_delay_another() -> None:
         sink.seconds = {"n": 7.0}
         quiet = Key("x", "P", "quiet", "p")
         opa.status.append({**opa.status[0], "policy": str(quiet)})
-        loop.note(Notice(refilled=True))
-        loop.note(all_policies())
+        loop.take_in(Notice(refilled=True))
+        loop.take_in(all_policies())
         await asyncio.sleep(1)
-        loop.note(Notice(reported=(quiet,)))
+        loop.take_in(Notice(reported=(quiet,)))
         await asyncio.sleep(1)
         assert list(sink.statuses) == [quiet]
         await asyncio.sleep(6)
@@ -250,11 +250,11 @@ async def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() 
     async with remediating(Budget(1, 1)) as (_, loop, opa, sink):
         changed = Key("x", "P", "n", "z")
         opa.status.append({**opa.status[0], "policy": str(changed)})
-        loop.note(Notice(refilled=True))
-        loop.note(all_policies())
+        loop.take_in(Notice(refilled=True))
+        loop.take_in(all_policies())
         await asyncio.sleep(2.5)
         opa.policies = [str(changed)]
-        loop.note(Notice(keys=(changed,)))
+        loop.take_in(Notice(keys=(changed,)))
         await asyncio.sleep(7)  # writes that began before
         assert changed in sink.statuses
         assert len(sink.statuses) < 12
@@ -262,8 +262,8 @@ async def test_status_of_a_changed_object_comes_before_its_namespaces_backlog() 
 
 async def test_waits_for_the_budget_do_not_make_a_namespace_slow() -> None:
     async with remediating(Budget(1, 1)) as (remediator, loop, _, sink):
-        loop.note(Notice(refilled=True))
-        loop.note(all_policies())
+        loop.take_in(Notice(refilled=True))
+        loop.take_in(all_policies())
         await remediator.settled()
         assert len(sink.statuses) == 20
         assert not remediator._writers._slow
@@ -289,12 +289,12 @@ async def test_status_of_a_policy_is_not_written_while_its_own_change_is_half_co
     loop = Loop(opa)
     remediator = Remediator(loop, opa, sink, Budget(1000, 1000))
     async with working(loop.run, remediator.run):
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await remediator.settled()
         opa.requested.clear()
-        loop.note(Notice((Key("x", "P", "n", "p0"),)))
+        loop.take_in(Notice((Key("x", "P", "n", "p0"),)))
         await asyncio.sleep(0.003)
-        loop.note(Notice((Key("g", "R", "other", "a"),)))
+        loop.take_in(Notice((Key("g", "R", "other", "a"),)))
         await remediator.settled()
         assert opa.requested.count("outcomes") > 3
         assert opa.requested[-1] == "report of the policy"
@@ -316,9 +316,9 @@ async def test_notices_during_the_query_for_marked_objects_are_settled_too() -> 
     loop = Loop(opa)
     remediator = Remediator(loop, opa, MemorySink(), Budget(1_000, 1_000))
     async with working(loop.run, remediator.run):
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await remediator.settled()
         while not remediator._computing.former and remediator._busy == 0:  # noqa: ASYNC110 (it has no event)
             await asyncio.sleep(0.01)
-        loop.note(Notice())
+        loop.take_in(Notice())
         await asyncio.wait_for(remediator.settled(), 300)

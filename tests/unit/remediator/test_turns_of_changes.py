@@ -85,7 +85,7 @@ async def following(opa: Costly) -> AsyncIterator[tuple[Loop, Remediator, list[t
     reports: list[tuple[float, frozenset[str]]] = []
     clock = asyncio.get_running_loop().time
     async with working(loop.run, remediator.run):
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await remediator.settled()
         remediator.follow(lambda policies: reports.append((clock(), policies)))
         await remediator.settled()
@@ -108,9 +108,9 @@ def keys_of(reports: list[tuple[float, frozenset[str]]]) -> list[set[str]]:
 async def test_namespace_with_many_targets_delays_another_by_two_queries() -> None:
     opa = Costly({"a": 10_000, "b": 500}, lambda name, _: 0.2 if name == "outcomes" else 0.01)
     async with following(opa) as (loop, remediator, reports):
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(3)
-        loop.note(changed("b/y"))
+        loop.take_in(changed("b/y"))
         opa.asked.clear()
         await asyncio.sleep(3)
         while {"b/y"} not in keys_of(reports):  # noqa: ASYNC110 - the clock jumps
@@ -127,7 +127,7 @@ async def test_change_is_settled_although_its_namespace_has_later_ones_again_and
     async with following(opa) as (loop, _, reports):
         for number in range(20):
             opa.targets["a"] += 200  # each change concerns further targets
-            loop.note(changed(f"a/x{number}"))
+            loop.take_in(changed(f"a/x{number}"))
             await asyncio.sleep(1)
         assert {"a/x0"} in keys_of(reports)
 
@@ -135,10 +135,10 @@ async def test_change_is_settled_although_its_namespace_has_later_ones_again_and
 async def test_small_changes_of_many_namespaces_are_one_query() -> None:
     opa = Costly()
     async with following(opa) as (loop, remediator, _):
-        loop.note(changed("n0/x"))
+        loop.take_in(changed("n0/x"))
         await asyncio.sleep(0.0005)
         for number in range(1, 50):
-            loop.note(changed(f"n{number}/x"))
+            loop.take_in(changed(f"n{number}/x"))
         await remediator.settled()
         assert [name for name, _ in opa.asked].count("outdated") == 2
 
@@ -146,10 +146,10 @@ async def test_small_changes_of_many_namespaces_are_one_query() -> None:
 async def test_changes_of_several_namespaces_with_many_targets_are_asked_about_alone() -> None:
     opa = Costly({"a": 5_000})
     async with following(opa) as (loop, remediator, reports):
-        loop.note(changed("first/x"))
+        loop.take_in(changed("first/x"))
         await asyncio.sleep(0.0005)
-        loop.note(changed("a/x"))
-        loop.note(changed("b/y"))
+        loop.take_in(changed("a/x"))
+        loop.take_in(changed("b/y"))
         await remediator.settled()
         assert [spaces for name, spaces in opa.asked if name == "outdated"] == [["first"], ["a", "b"], ["b"], ["a"]]
         assert keys_of(reports)[-1] == {"a/x"}
@@ -162,9 +162,9 @@ async def test_change_that_takes_too_long_waits_alone_and_delays_no_other() -> N
     opa = Costly(seconds=seconds)
     async with following(opa) as (loop, remediator, reports):
         began = asyncio.get_running_loop().time()
-        loop.note(changed(*(f"a/x{number}" for number in range(10))))
+        loop.take_in(changed(*(f"a/x{number}" for number in range(10))))
         await asyncio.sleep(SHORT + 0.1)
-        loop.note(changed("b/y"))
+        loop.take_in(changed("b/y"))
         await asyncio.sleep(0.1)
         assert keys_of(reports) == [{"b/y"}]
         await remediator.settled()
@@ -180,7 +180,7 @@ async def test_targets_of_a_query_that_fails_are_computed_alone() -> None:
     opa = Costly({"a": 200})
     opa.failing = lambda name, asked: CONFLICT if name == "outcomes" and "g/R/a/r7" in asked["targets"] else None
     async with following(opa) as (loop, remediator, reports):
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await remediator.settled()
         assert keys_of(reports)[-1] == {"a/x"}
         assert list(opa.failures.errors) == [("outcomes", f"{KIND} at g/R/a/r7")]
@@ -190,7 +190,7 @@ async def test_targets_of_a_query_that_fails_are_computed_alone() -> None:
 async def test_target_that_takes_too_long_is_computed_again_with_growing_delays() -> None:
     opa = Costly({"a": 3}, lambda name, about: 60.0 if name == "outcomes" and "g/R/a/r1" in about else 0.0)
     async with following(opa) as (loop, remediator, reports):
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await remediator.settled()
         assert keys_of(reports)[-1] == {"a/x"}
         opa.seconds = lambda *_: 0.0
@@ -201,11 +201,11 @@ async def test_target_that_takes_too_long_is_computed_again_with_growing_delays(
 async def test_change_of_policy_kinds_takes_along_all_that_waits() -> None:
     opa = Costly()
     async with following(opa) as (loop, remediator, reports):
-        loop.note(changed("first/x"))
+        loop.take_in(changed("first/x"))
         await asyncio.sleep(0.0005)
-        loop.note(changed("b/y"))
-        loop.note(Notice((Key("policybridge.io", "PolicyKind", "-", "k"),), kinds=True))
-        loop.note(changed("c/z"))
+        loop.take_in(changed("b/y"))
+        loop.take_in(Notice((Key("policybridge.io", "PolicyKind", "-", "k"),), kinds=True))
+        loop.take_in(changed("c/z"))
         await remediator.settled()
         assert [spaces for name, spaces in opa.asked if name == "outdated"] == [["first"], ["-", "b", "c"]]
         assert keys_of(reports)[-1] == {"b/y", "c/z"}
@@ -220,7 +220,7 @@ async def test_error_while_all_of_a_kind_is_computed_loses_none_of_its_targets(f
         opa.controller = "x/another"
         failures = [error]
         opa.failing = lambda name, _: failures.pop() if failures and name == failing else None
-        loop.note(Notice((Key("policybridge.io", "PolicyKind", "a", "k"),), kinds=True))
+        loop.take_in(Notice((Key("policybridge.io", "PolicyKind", "a", "k"),), kinds=True))
         await remediator.settled()
         assert not failures
         assert len(remediator._ledger) >= 1_500
@@ -231,15 +231,15 @@ async def test_small_change_is_settled_while_everything_is_computed_and_without_
     opa = Costly({"all": 10_000}, lambda name, _: 0.2 if name == "outcomes" else 0.001)
     opa.small = True
     async with following(opa) as (loop, remediator, reports):
-        loop.note(Notice(refilling=True))
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilling=True))
+        loop.take_in(Notice(refilled=True))
         await asyncio.sleep(2)
         assert not remediator.is_complete
-        loop.note(changed("a/r1"))
+        loop.take_in(changed("a/r1"))
         await asyncio.sleep(0.01)
         assert keys_of(reports) == [{"a/r1"}]
         await remediator.settled()
-        loop.note(changed("a/r0"))
+        loop.take_in(changed("a/r0"))
         await remediator.settled()
         assert opa.kept[-2:] == [{}, {POLICY: opa.kept[-1][POLICY]}]
 
@@ -261,10 +261,10 @@ async def test_older_answer_does_not_replace_a_newer_one() -> None:
     opa = Late()
     async with following(opa) as (loop, remediator, _):
         opa.held = True
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(1)
         opa.small = True
-        loop.note(changed("a/y"))
+        loop.take_in(changed("a/y"))
         await asyncio.sleep(1)
         assert remediator._ledger.policies_at(KIND, "g/R/a/r0") == {POLICY}
         late.set()
@@ -276,11 +276,11 @@ async def test_counts_that_changed_during_a_query_are_not_reported() -> None:
     opa = Costly()
     opa.small = True
     async with following(opa) as (loop, remediator, _):
-        loop.note(changed("a/r0"))  # its policy has one row there
+        loop.take_in(changed("a/r0"))  # its policy has one row there
         await remediator.settled()
         opa.requested.clear()
         opa.seconds = lambda name, _: 1.0 if name == "outdated" else 0.0
-        loop.note(changed("a/r0"))
+        loop.take_in(changed("a/r0"))
         await asyncio.sleep(0.5)
         remediator._ledger.replace(KIND, "g/R/b/r0", [ROW])
         await asyncio.sleep(0.6)
@@ -290,11 +290,11 @@ async def test_counts_that_changed_during_a_query_are_not_reported() -> None:
 async def test_sync_during_a_query_forgets_its_answer() -> None:
     opa = Costly({"a": 5_000}, lambda *_: 1.0)
     async with following(opa) as (loop, remediator, reports):
-        loop.note(changed("a/x"))
+        loop.take_in(changed("a/x"))
         await asyncio.sleep(0.5)
-        loop.note(Notice(refilling=True))
+        loop.take_in(Notice(refilling=True))
         await asyncio.sleep(10)
         assert reports == []
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await remediator.settled()
         assert len(remediator._ledger) == 1

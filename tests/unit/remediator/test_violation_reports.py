@@ -121,7 +121,7 @@ async def reporting(
     loop = Loop(opa)
     reports = ViolationReports(loop, audited, opa, sink or MemorySink(), budget, record, server)  # type: ignore[arg-type]
     async with working(loop.run, reports.run):
-        loop.note(Notice(refilled=True))
+        loop.take_in(Notice(refilled=True))
         await asyncio.sleep(1)
         yield reports, audited, told
 
@@ -214,7 +214,7 @@ async def test_reports_are_written_when_their_crd_is_created() -> None:
         reports.follow(None)
         await asyncio.sleep(1)
         server.forms.append(OPEN)
-        reports._loop.note(Notice((parse_key(f"{CRD}/-/reports.openreports.io"),)))
+        reports._loop.take_in(Notice((parse_key(f"{CRD}/-/reports.openreports.io"),)))
         await asyncio.sleep(1)
         assert server.about == ["cart"]
 

@@ -15,37 +15,37 @@ def expecting(*types: str) -> Listings:
 
 def test_a_type_is_missing_until_all_of_it_is_reported() -> None:
     listings = expecting(A)
-    listings.note(Listing(A))
-    listings.note(Upserted(A, ()))
+    listings.take_in(Listing(A))
+    listings.take_in(Upserted(A, ()))
     assert listings.missing == {A}
-    listings.note(Listed(A))
+    listings.take_in(Listed(A))
     assert listings.missing == set()
 
 
 def test_a_type_that_is_listed_by_namespaces_is_missing_until_the_whole_is() -> None:
     listings = expecting(A)
     for change in (Listing(A), Listing(A, "shop"), Listed(A, "shop")):
-        listings.note(change)
+        listings.take_in(change)
     assert listings.missing == {A}
-    listings.note(Listed(A))
+    listings.take_in(Listed(A))
     assert listings.missing == set()
 
 
 def test_changes_before_a_listing_do_not_complete_it() -> None:
     listings = expecting(A)
-    listings.note(Listed(A))
-    listings.note(Deleted(A, parse_key("core/Service/shop/cart")))
+    listings.take_in(Listed(A))
+    listings.take_in(Deleted(A, parse_key("core/Service/shop/cart")))
     assert listings.missing == {A}
     assert listings.begun == set()
 
 
 def test_an_unavailable_type_is_not_waited_for_until_it_is_listed() -> None:
     listings = expecting(A, B)
-    listings.note(Trouble(A, "forbidden"))
+    listings.take_in(Trouble(A, "forbidden"))
     assert listings.missing == {B}
     listings.expect({A, B})
     assert listings.missing == {B}
-    listings.note(Listing(A))
+    listings.take_in(Listing(A))
     assert listings.missing == {A, B}
 
 
@@ -58,22 +58,22 @@ def test_silence_of_some_holds_up_while_others_answer() -> None:
         Listed(B),
         Trouble(B, "no answer", unknown=True),
     ):
-        listings.note(change)
+        listings.take_in(change)
         held_up.append(listings.is_held_up_by_silence)
     assert held_up == [False, False, True, False]
 
 
 def test_a_listing_that_breaks_off_is_waited_for_only_where_it_was_expected() -> None:
     listings = expecting()
-    listings.note(Listing(A))
-    listings.note(Trouble(A, "no answer", unknown=True))
+    listings.take_in(Listing(A))
+    listings.take_in(Trouble(A, "no answer", unknown=True))
     assert listings.missing == set()
 
 
 def test_after_starting_over_everything_is_expected_again() -> None:
     listings = expecting(A)
-    listings.note(Listing(A))
-    listings.note(Listed(A))
+    listings.take_in(Listing(A))
+    listings.take_in(Listed(A))
     listings.start_over()
     listings.expect({A})
     assert listings.missing == {A}

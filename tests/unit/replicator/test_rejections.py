@@ -31,13 +31,13 @@ def logged(rejections: Rejections) -> list[dict[str, Any]]:
 async def test_objects_with_one_reason_are_one_line_and_each_is_reported_once() -> None:
     rejections = Rejections()
     for _ in range(2):
-        rejections.note(rejected("a"))
-        rejections.note(rejected("b"))
+        rejections.take_in(rejected("a"))
+        rejections.take_in(rejected("b"))
     keys = ["core/Thing/shop/a", "core/Thing/shop/b"]
     assert logged(rejections) == [
         {"event": "objects rejected", "reason": "it is too deep", "count": 2, "keys": keys},
     ]
-    rejections.note(rejected("a"))
+    rejections.take_in(rejected("a"))
     assert logged(rejections) == []
     assert rejections.counts[TYPE] == 2
 
@@ -45,7 +45,7 @@ async def test_objects_with_one_reason_are_one_line_and_each_is_reported_once() 
 async def test_line_names_few_of_many_objects() -> None:
     rejections = Rejections()
     for number in range(1000):
-        rejections.note(rejected(f"{number:04}"))
+        rejections.take_in(rejected(f"{number:04}"))
     [line] = logged(rejections)
     assert (line["count"], len(line["keys"])) == (1000, 10)
 
@@ -53,10 +53,10 @@ async def test_line_names_few_of_many_objects() -> None:
 async def test_object_that_is_taken_or_deleted_is_no_longer_rejected() -> None:
     rejections = Rejections()
     for name in ("fixed", "deleted"):
-        rejections.note(rejected(name))
+        rejections.take_in(rejected(name))
     rejections.report()
-    rejections.note(Upserted(TYPE, (thing("fixed"), thing("other"))))
-    rejections.note(Deleted(TYPE, key("deleted")))
+    rejections.take_in(Upserted(TYPE, (thing("fixed"), thing("other"))))
+    rejections.take_in(Deleted(TYPE, key("deleted")))
     keys = ["core/Thing/shop/deleted", "core/Thing/shop/fixed"]
     assert logged(rejections) == [{"event": "objects no longer rejected", "count": 2, "keys": keys}]
     assert not rejections
@@ -66,10 +66,10 @@ async def test_object_that_is_taken_or_deleted_is_no_longer_rejected() -> None:
 async def test_a_listing_removes_missing_rejected_objects() -> None:
     rejections = Rejections()
     for name in ("stays", "gone"):
-        rejections.note(rejected(name))
-    rejections.note(Listing(TYPE))
-    rejections.note(rejected("stays"))
-    rejections.note(Listed(TYPE))
+        rejections.take_in(rejected(name))
+    rejections.take_in(Listing(TYPE))
+    rejections.take_in(rejected("stays"))
+    rejections.take_in(Listed(TYPE))
     assert list(rejections) == [key("stays")]
 
 
@@ -80,8 +80,8 @@ async def test_each_rejection_is_recorded_once_a_reason() -> None:
         reported.append((regarding["metadata"]["name"], event_type, f"{reason}: {message}"))
 
     rejections = Rejections(record)
-    rejections.note(rejected("a"))
-    rejections.note(rejected("a"))
+    rejections.take_in(rejected("a"))
+    rejections.take_in(rejected("a"))
     assert reported == [
         ("a", "Warning", "NotReplicated: Policies do not see this object: it is too deep."),
     ]

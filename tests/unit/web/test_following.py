@@ -85,7 +85,7 @@ async def test_any_number_of_readers_cost_one_query() -> None:
             await until(lambda: current(followed))
             assert opa.requested == ["effective"]
             opa.paths = {RULE: [{"spec": 2}]}
-            loop.note(CHANGE)
+            loop.take_in(CHANGE)
             await until(lambda: first.wake.is_set() and following.settled == following.revision)
             assert opa.requested == ["effective", "outdated", "watch_results"]
             assert list(first.differing) == list(second.differing) == [(RULE, KIND)]
@@ -105,7 +105,7 @@ async def test_many_source_namespaces_of_a_client_delay_no_other_client_and_each
             await until(lambda: following.settled == following.revision)
             for spec in range(2, 60):
                 opa.paths = {RULE: [{"spec": spec}]}
-                loop.note(CHANGE)
+                loop.take_in(CHANGE)
                 await until(lambda spec=spec: followed[0].entries[RULE, KIND]["paths"] == [{"spec": spec}])
                 assert "own" in opa.sources[:3]  # what was begun before ends first: of two sources
             assert all(one.differing for one in of_many)
@@ -120,7 +120,7 @@ async def test_slow_reader_gets_the_latest_only() -> None:
             reader.differing.clear()
             for spec in range(2, 50):
                 opa.paths = {RULE: [{"spec": spec}]}
-                loop.note(CHANGE)
+                loop.take_in(CHANGE)
                 await until(lambda: following.settled == following.revision)
             assert list(reader.differing) == [(RULE, KIND)]
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 49}]
@@ -129,7 +129,7 @@ async def test_slow_reader_gets_the_latest_only() -> None:
 async def test_nothing_is_queried_while_no_client_follows() -> None:
     opa = Answers()
     async with at_work(opa) as (following, loop):
-        loop.note(CHANGE)
+        loop.take_in(CHANGE)
         await asyncio.sleep(0.01)
         assert opa.requested == []
         assert following.settled == following.revision
@@ -154,7 +154,7 @@ async def test_effective_policies_stay_while_an_opa_that_was_emptied_lacks_objec
             for failing in (("effective", "watch_results"), ("outdated",)):
                 opa.failing = dict.fromkeys(failing, OpaIncomplete("the initial sync of OPA is incomplete"))
                 asked = len(opa.requested)
-                loop.note(CHANGE)
+                loop.take_in(CHANGE)
                 loop.add(following, followed)
                 reader.differing.clear()
                 await until(lambda asked=asked: {*opa.requested[asked + 1 :]} & {*opa.failing})
@@ -171,7 +171,7 @@ async def test_a_target_that_spoils_a_query_is_left_out_alone() -> None:
         with following.following([ROUTE], None, None) as (_, followed):
             await until(lambda: current(followed))
             opa.paths = {RULE: [{"spec": 2}], OTHER: []}
-            loop.note(CHANGE)
+            loop.take_in(CHANGE)
             await until(lambda: following.settled == following.revision)
             assert followed[0].entries[RULE, KIND]["paths"] == [{"spec": 2}]
 
@@ -183,8 +183,8 @@ async def test_after_opa_was_synced_again_everything_is_queried_again() -> None:
             await until(lambda: current(followed))
             reader.differing.clear()
             opa.paths = {}
-            loop.note(Notice(refilling=True))
-            loop.note(Notice(refilled=True))
+            loop.take_in(Notice(refilling=True))
+            loop.take_in(Notice(refilled=True))
             await until(lambda: following.settled == following.revision)
             assert opa.requested == ["effective", "effective"]
             assert list(reader.differing) == [(RULE, KIND)]
