@@ -194,6 +194,9 @@ async def test_policies_that_are_attached_to_nothing_are_counted_filtered_and_sh
     assert at["y"] > await page.page.evaluate(lowest)
     await row.click()
     await page.shows("#details", "Not attached: the target doesn't exist.")
+    for number in range(5):
+        (changing.folder / f"adrift-{number}.yaml").write_text(NOWHERE.replace("adrift", f"adrift-{number}"))
+    await page.shows("#filter-outcomes label:has-text('not\u00a0accepted') .count", str(before + 5))
 
 
 async def test_the_page_is_live_once_the_outcomes_are_known(shop: Bridge, page: Opened) -> None:

@@ -157,7 +157,9 @@ export class Topology {
         count(found.kinds, shownKind(node));
         if (namespace && !section) count(found.namespaces, namespace);
       }
-      for (const outcome of outcomesAt(node)) count(found.outcomes, outcome);
+      // One node has all policies of a namespace that are attached to nothing: they count each, as the rows of the list.
+      const counted = node.level === NOTHING ? node.policies.map((policy) => ({ policies: [policy], refused: [] })) : [node];
+      for (const outcome of counted.flatMap((one) => [...outcomesAt(one)])) count(found.outcomes, outcome);
     }
     for (const key of this.targets.keys()) {
       const { type, namespace } = parts(key);
