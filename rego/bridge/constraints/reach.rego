@@ -51,9 +51,13 @@ _wrong_scope(spec) := {sprintf("%s.scope: none of the kinds has the scope %s", [
 	selected := _selected_types(spec) & _selected_types({"match": match})
 	selected != set()
 	every type in selected {
-		levels.shipped[type]
-		not _has_scope(type, match.scope)
+		_lacks_scope(type, match.scope)
 	}
+}
+
+_lacks_scope(type, scope) if {
+	levels.shipped[type]
+	not _has_scope(type, scope)
 }
 
 # An entry of parameterSelection selects among the objects that the Constraint matches.
@@ -147,7 +151,8 @@ _is_misspelled(nearest, _) if nearest != []
 _is_misspelled(_, named) if named & kinds.names == set()
 
 _never_in_effect(spec) := {sprintf("match selects nothing at which %s can be in effect", [concat(" or ", sort(names))]) |
-	selected := _selected_types(spec)
+	scope := object.get(spec, ["match", "scope"], "*")
+	selected := {type | some type in _selected_types(spec); not _lacks_scope(type, scope)}
 	selected != set()
 	some parameters in _all_parameters(spec)
 	known := _kinds_of(parameters) & kinds.names
@@ -216,7 +221,7 @@ unmatched(spec) := set() if {
 	misspelled := _unknown_namespaces(spec)
 	misspelled != set()
 } else := none if {
-	none := _selects_none(object.get(spec, "match", {}))
+	none := _selects_none(object.get(spec, "match", {}), _candidates(spec))
 	none != set()
 } else := _entries_for_none(spec) if {
 	count(object.get(spec, "parameterSelection", [])) > 0
@@ -231,10 +236,22 @@ _unknown_namespaces(spec) := {sprintf("%s.namespaces[%d]: no namespace is %q; di
 	near := likeness.nearest(name, lookup.namespaces - {other | some other in match.namespaces})
 }
 
-_selects_none(match) := {sprintf("match selects none of the objects of its kinds (%d); check %s%s", [count(named), concat(", ", fields), hint])} if {
-	named := keys_matched(match)
+# The existing objects of the kinds of a match; those of a guardrail are only what it can judge.
+_candidates(spec) := {key | some key in keys_matched(object.get(spec, "match", {})); keys.type_of(key) in judged} if {
+	is_guardrail(spec.policy)
+	named := kinds_in_parameters(spec) & kinds.names
+	named != set()
+	judged := {type | some type in (lookup.types & _judged_types); _is_judged(type, named)}
+} else := keys_matched(object.get(spec, "match", {}))
+
+_is_judged(type, policy_kinds) if {
+	some kind in policy_kinds
+	_is_in_effect_at(kind, type)
+}
+
+_selects_none(match, named) := {sprintf("match selects none of the objects of its kinds (%d); check %s%s", [count(named), concat(", ", fields), hint])} if {
 	count(named) > 0
-	not _selects_some(match)
+	not _selects_some(match, named)
 	fields := [field | some field in _narrowing; object.get(match, field, null) != null]
 	hint := _hint_for_name(match, named)
 } else := set()
@@ -256,8 +273,8 @@ _selects_among(match, selected) if {
 
 _narrowing := ["scope", "namespaces", "excludedNamespaces", "labelSelector", "namespaceSelector", "name"]
 
-_selects_some(match) if {
-	some key in keys_matched(match)
+_selects_some(match, named) if {
+	some key in named
 	matches(match, subject(lookup.get(key)))
 }
 

@@ -244,3 +244,17 @@ test_nothing_is_unmatched_where_objects_are_not_readable if {
 	beside := constraints.unmatched(spec) with input as testing.changed([]) with data.bridge_below.partial as true
 	beside == set()
 }
+
+test_a_scope_that_leaves_only_what_a_guardrail_cannot_judge_never_matches if {
+	both := {"scope": "Cluster", "kinds": [{"kinds": ["HTTPRoute", "GatewayClass"]}]}
+	_found("required_policy", both, {"kinds": [_colors]}) == ["match selects nothing at which ColorPolicy can be in effect"]
+	_found("required_policy", object.union(both, {"scope": "*"}), {"kinds": [_colors]}) == []
+}
+
+test_only_objects_that_a_guardrail_can_judge_are_something_that_its_match_selects if {
+	spec := {"policy": "bridge.guardrails.required_policy", "parameters": {"kinds": [_colors]}}
+	none := constraints.unmatched(object.union(spec, {"match": {"excludedNamespaces": ["*"]}})) with input as testing.changed([])
+	none == {"match selects none of the objects of its kinds (2); check excludedNamespaces"} # a Service and a route
+	some_objects := constraints.unmatched(object.union(spec, {"match": {"namespaces": ["shop"]}})) with input as testing.changed([])
+	some_objects == set()
+}
