@@ -96,7 +96,10 @@ facts contains {
 		some kind in _kinds
 	},
 	"refers": [_filter],
-	"unknown": ["its actions are for other requests than those of the rule" | not _is_for(set, place)],
+	"unknown": array.concat(
+		["its actions are for other requests than those of the rule" | not _is_for(set, place)],
+		["the rules do not compare the conditions of its actions" | _has_conditions(set)],
+	),
 	"updated": object.get(resource, "updated", ""),
 } if {
 	some [resource, set] in _action_sets
@@ -112,18 +115,37 @@ facts contains {
 	not _places[set.name]
 }
 
+_has_conditions(set) if {
+	some action in set.actions
+	not object.get(action, "predicate", "true") in {"true", "false"}
+}
+
+_has_conditions(set) if count(set.actions[_].predicates) > 0
+
 # The conditions of a set are those of its place, as far as they name the hostname and the path.
 _is_for(set, place) if {
 	conditions := object.get(set, "routeRuleConditions", {})
 	place.host in conditions.hostnames
-	every predicate in object.get(conditions, "predicates", []) {
-		_is_of_path(predicate, place.path)
+	predicates := object.get(conditions, "predicates", [])
+	every predicate in predicates {
+		_is_of_match(predicate, place)
 	}
+
+	# One for the method, each header and each parameter of the match; those of headers and parameters are not compared.
+	others := [predicate | some predicate in predicates; not contains(predicate, "request.url_path")]
+	count(others) == place.conditions
 }
 
-_is_of_path(predicate, _) if not contains(predicate, "request.url_path")
-
-_is_of_path(predicate, path) if contains(predicate, sprintf("'%s'", [path]))
+_is_of_match(predicate, place) if {
+	contains(predicate, "request.url_path")
+	contains(predicate, sprintf("'%s'", [place.path]))
+} else if {
+	contains(predicate, "request.method")
+	contains(predicate, sprintf("'%s'", [place.method]))
+} else if {
+	regex.match(`request\.headers|request\.query|query`, predicate)
+	not regex.match(`request\.(url_path|method)`, predicate)
+}
 
 _action_sets := [[resource, set] |
 	some [resource, _, manager] in _managers_of_gateways
@@ -145,6 +167,8 @@ _places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {
 	"via": path[count(path) - 3],
 	"host": host,
 	"path": object.get(match, ["path", "value"], "/"),
+	"method": object.get(match, "method", ""),
+	"conditions": (count([field | field := "method"; is_string(match[field])]) + count(object.get(match, "headers", []))) + count(object.get(match, "queryParams", [])),
 } |
 	some type in _routes
 	some route in lookup.keys_of(type)

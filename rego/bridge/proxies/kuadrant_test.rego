@@ -68,6 +68,27 @@ test_each_connection_manager_needs_the_filter if {
 	{fact.unknown | some fact in facts; fact.unknown} == {["its filter is off at the listener"]}
 }
 
+_set_for(predicates, action) := {
+	"name": _pay,
+	"routeRuleConditions": {"hostnames": ["*"], "predicates": predicates},
+	"actions": [object.union({"type": "grpc", "sources": ["authpolicy.kuadrant.io:shop/users"]}, action)],
+}
+
+_unknown(set) := fact.unknown if {
+	[fact] := [one | some one in _facts([_users], [_listener("0.0.0.0_80", [_filter({"actionSets": [set]})])]); one.target == testing.cart_pay]
+}
+
+test_actions_with_other_conditions_than_those_of_the_match_are_unknown if {
+	own := _set_for([], {})
+	_unknown(own) == []
+	every predicate in ["request.method == 'POST'", "request.headers.exists(h, h.lowerAscii() == 'x-a')", "source.address == '10.0.0.1'"] {
+		_unknown(_set_for([predicate], {})) == ["its actions are for other requests than those of the rule"]
+	}
+	every action in [{"predicate": "request.host == 'a'"}, {"predicates": ["request.host == 'a'"]}] {
+		_unknown(_set_for([], action)) == ["the rules do not compare the conditions of its actions"]
+	}
+}
+
 test_actions_of_other_rules_are_not_read if {
 	plugin := _filter({"actionSets": [_set("other", [])]})
 	{fact.unread | some fact in _facts([_users], [_listener("0.0.0.0_80", [plugin])]); fact.unread} == {"the rules do not know to which rules all actions of Kuadrant's filter belong"}
