@@ -56,7 +56,8 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
     say(f"{name}: building {build.package}@{build.version} with Go, which takes minutes")
     # Without symbol tables, which are a third of the size, and with the version for the tool's output.
     linked = ["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)]
-    flags = ["-trimpath", "-ldflags", " ".join(linked), "-tags", ",".join(build.tags)]
+    # The linker drops debug information (-w), so the compiler need not write it: a tenth of the time.
+    flags = ["-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", " ".join(linked), "-tags", ",".join(build.tags)]
     with tempfile.TemporaryDirectory(prefix="go-", dir=folder) as scratch:
         workspace = Path(scratch)
         _write_module(build, workspace)
@@ -109,7 +110,8 @@ def run_go(arguments: list[str], workspace: Path, **variables: str) -> None:
 def _go(arguments: list[str], workspace: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     # A user's settings for other builds (a workspace, a target, a vendor folder) must not affect this one.
     kept = {k: v for k, v in os.environ.items() if k not in {"GOOS", "GOARCH", "GOBIN"}}
-    environment = kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
+    # The compiler is fastest if it collects garbage less often than by default.
+    environment = {"GOGC": "400"} | kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
     command: list[str | Path] = [find_go(), *arguments]
     return subprocess.run(command, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
 
