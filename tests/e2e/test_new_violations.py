@@ -255,3 +255,11 @@ spec:
     assert _problems(bridge, folder, "-", text=without)["introduced"] == {"kept"}
     assert _problems(bridge, folder, "-", text=limits.replace("reader", "guest"))["introduced"] == set()
     assert _problems(bridge, folder, "--delete", "ratelimitpolicy/library/slow")["introduced"] == {"kept"}
+
+
+def test_requests_that_another_route_takes_are_judged_by_required_policy_alone(bridge: Run, folder: Path) -> None:
+    new = BOOKS.replace("name: books", "name: fines").replace("/lend}", "/lend/fines}")
+    (folder / "lock.yaml").write_text(LOCK % ("library", "HTTPRoute", "books"))
+    assert _problems(bridge, folder, "-", text=new)["introduced"] == {"locked"}
+    (folder / "rules.yaml").write_text(KEPT)
+    assert _problems(bridge, folder, "-", text=new)["introduced"] == set()

@@ -210,30 +210,32 @@ _is_at_or_above(one, other) if {
 
 # METADATA
 # description: |
-#   What suggests that a Constraint is useless, as messages: a namespace that does not exist, with the nearest name, a
+#   What suggests that a Constraint is useless, as messages by their place in its spec: a namespace that does not exist, with the nearest name, a
 #   match that selects none of the existing objects of its kinds, or an entry of parameterSelection that selects none of
 #   those that the match selects. Nothing is known about objects that are not stored.
-unmatched(spec) := set() if {
+unmatched(spec) := {} if {
 	lookup.has_view
-} else := set() if {
+} else := {} if {
 	lookup.reads_in_part
 } else := misspelled if {
 	misspelled := _unknown_namespaces(spec)
-	misspelled != set()
+	misspelled != {}
 } else := none if {
 	none := _selects_none(object.get(spec, "match", {}), _candidates(spec))
-	none != set()
+	none != {}
 } else := _entries_for_none(spec) if {
 	count(object.get(spec, "parameterSelection", [])) > 0
-} else := set()
+} else := {}
 
 # A name that is listed beside is no misspelling's right form: manifests often have one of several namespaces.
-_unknown_namespaces(spec) := {sprintf("%s.namespaces[%d]: no namespace is %q; did you mean %q?", [path, place, name, near]) |
+_unknown_namespaces(spec) := {at: message |
 	some [path, match] in _all_matches(spec)
 	some place, name in match.namespaces
 	not contains(name, "*")
 	not name in lookup.namespaces
 	near := likeness.nearest(name, lookup.namespaces - {other | some other in match.namespaces})
+	at := sprintf("%s.namespaces[%d]", [path, place])
+	message := sprintf("%s: no namespace is %q; did you mean %q?", [at, name, near])
 }
 
 # The existing objects of the kinds of a match; those of a guardrail are only what it can judge.
@@ -249,21 +251,22 @@ _is_judged(type, policy_kinds) if {
 	_is_in_effect_at(kind, type)
 }
 
-_selects_none(match, named) := {sprintf("match selects none of the objects of its kinds (%d); check %s%s", [count(named), concat(", ", fields), hint])} if {
+_selects_none(match, named) := {"match": sprintf("match selects none of the objects of its kinds (%d); check %s%s", [count(named), concat(", ", fields), hint])} if {
 	count(named) > 0
 	not _selects_some(match, named)
 	fields := [field | some field in _narrowing; object.get(match, field, null) != null]
 	hint := _hint_for_name(match, named)
-} else := set()
+} else := {}
 
-_entries_for_none(spec) := {message |
+_entries_for_none(spec) := {at: message |
 	match := object.get(spec, "match", {})
 	selected := {key: it | some key in keys_matched(match); it := subject(lookup.get(key)); matches(match, it)}
 	count(selected) > 0
 	some place, entry in spec.parameterSelection
 	not _selects_among(object.get(entry, "match", {}), selected)
 	fields := [field | some field in array.concat(["kinds"], _narrowing); object.get(entry.match, field, null) != null]
-	message := sprintf("parameterSelection[%d].match selects none of the objects that match selects (%d); check %s", [place, count(selected), concat(", ", fields)])
+	at := sprintf("parameterSelection[%d].match", [place])
+	message := sprintf("%s selects none of the objects that match selects (%d); check %s", [at, count(selected), concat(", ", fields)])
 }
 
 _selects_among(match, selected) if {

@@ -186,7 +186,8 @@ test_a_constraint_that_never_matches_is_not_accepted if {
 _unmatched(match) := found if {
 	spec := {"policy": "own", "match": match}
 	pod := object.union(testing.resource("v1", "Pod", "shop", "till"), {"metadata": {"labels": {"tier": "edge"}}})
-	found := constraints.unmatched(spec) with input as testing.changed([pod])
+	unmatched := constraints.unmatched(spec) with input as testing.changed([pod])
+	found := {message | some message in unmatched}
 }
 
 _pods(more) := object.union(_of("", "Pod"), more)
@@ -219,7 +220,7 @@ test_a_misspelled_namespace_has_the_nearest_name if {
 	_unmatched({"namespaces": ["infra", "shopp"]}) == {sprintf(misspelled, ["match", 1])}
 	selection := {"policy": "own", "parameterSelection": [{"match": {"namespaces": ["shopp"]}}]}
 	found := constraints.unmatched(selection) with input as testing.changed([])
-	found == {sprintf(misspelled, ["parameterSelection[0].match", 0])}
+	found == {"parameterSelection[0].match.namespaces[0]": sprintf(misspelled, ["parameterSelection[0].match", 0])}
 }
 
 test_an_entry_of_a_selection_for_no_selected_object_is_a_warning if {
@@ -230,19 +231,24 @@ test_an_entry_of_a_selection_for_no_selected_object_is_a_warning if {
 	]}
 	pod := object.union(testing.resource("v1", "Pod", "shop", "till"), {"metadata": {"labels": {"tier": "edge"}}})
 	found := constraints.unmatched(spec) with input as testing.changed([pod])
-	found == {"parameterSelection[1].match selects none of the objects that match selects (1); check kinds"}
+	found == {"parameterSelection[1].match": "parameterSelection[1].match selects none of the objects that match selects (1); check kinds"}
+
+	# each entry has a place of its own
+	twice := object.union(spec, {"parameterSelection": array.concat(spec.parameterSelection, [{"match": {"name": "tills"}}])})
+	both := constraints.unmatched(twice) with input as testing.changed([pod])
+	object.keys(both) == {"parameterSelection[1].match", "parameterSelection[3].match"}
 
 	# no object that the match selects is here, perhaps only because the audit does not cover it
 	none := constraints.unmatched(spec) with input as testing.changed([])
-	none == set()
+	none == {}
 }
 
 test_nothing_is_unmatched_where_objects_are_not_readable if {
 	spec := {"policy": "own", "match": {"namespaces": ["shopp"]}}
 	found := constraints.unmatched(spec) with input as testing.changed([]) with data.unread as {"core/Pod": ["infra"]}
-	found == set()
+	found == {}
 	beside := constraints.unmatched(spec) with input as testing.changed([]) with data.bridge_below.partial as true
-	beside == set()
+	beside == {}
 }
 
 test_a_scope_that_leaves_only_what_a_guardrail_cannot_judge_never_matches if {
@@ -254,7 +260,7 @@ test_a_scope_that_leaves_only_what_a_guardrail_cannot_judge_never_matches if {
 test_only_objects_that_a_guardrail_can_judge_are_something_that_its_match_selects if {
 	spec := {"policy": "bridge.guardrails.required_policy", "parameters": {"kinds": [_colors]}}
 	none := constraints.unmatched(object.union(spec, {"match": {"excludedNamespaces": ["*"]}})) with input as testing.changed([])
-	none == {"match selects none of the objects of its kinds (2); check excludedNamespaces"} # a Service and a route
+	none == {"match": "match selects none of the objects of its kinds (2); check excludedNamespaces"} # a Service and a route
 	some_objects := constraints.unmatched(object.union(spec, {"match": {"namespaces": ["shop"]}})) with input as testing.changed([])
-	some_objects == set()
+	some_objects == {}
 }

@@ -206,8 +206,8 @@ _kinds(key) := ((({_problem(key, key, "NotDescribed", kinds.undescribed_message(
 # A Constraint that is invalid, whose policy is not loaded or can never match, or that selects none of the objects here.
 _constraint(key) := {_problem(key, key, condition.reason, condition.message) | condition.status != "True"} | {warning |
 	condition.status == "True"
-	some message in constraints.unmatched(constraints.active_constraints[name])
-	warning := object.union(_problem(key, key, "SelectsNothing", message), {"enforcementAction": "warn"})
+	some place, message in constraints.unmatched(constraints.active_constraints[name])
+	warning := object.union(_problem(key, key, "SelectsNothing", message), {"enforcementAction": "warn", "value": place})
 } if {
 	keys.type_of(key) == constraints.type
 	name := keys.parse(key).name
