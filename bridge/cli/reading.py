@@ -104,7 +104,7 @@ COMMON = (
     "policykinds",
     "problems",
     "proxy_commands",
-    "relaxed_constraints",
+    "relaxed_guardrails",
     "resource_versions",
     "scopes",
     "rules_above",

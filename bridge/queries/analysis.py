@@ -351,42 +351,28 @@ async def analyze(
 async def _judge_by_former_guardrails(
     engine: Engine, change: PlannedChange, after: Sequence[Entry], subjects: Collection[str]
 ) -> list[Entry]:
-    """Return what the guardrails that a change relaxes find in the rest of it.
+    """Return what the guardrails that a change relaxes find in the rest of it, and the relaxed Constraints.
 
-    `after` are the problems after the change, which its own guardrails find. An exemption that it adds counts. Further
-    problems are the relaxed Constraints.
+    `after` are the problems after the change, which its own guardrails find.
     """
     guards, names = await changed_guardrails(engine, change)
     if not guards:
         return []
     pairs = [[change.held[key], change.upserts.get(key)] for key in sorted(guards) if key.type_id == CONSTRAINT]
-    relaxed: list[Entry] = await engine.opa.query("relaxed_constraints", {"constraints": pairs})
+    asked: Entry = {"constraints": pairs, "guardrails": [str(key) for key in sorted(guards)]}
     rest = change.without(guards)
-    if not rest.keys:
-        return relaxed
-    async with opened_states(engine, rest) as states:
-        judged = await _find_judged(states, rest.keys, [key for key in subjects if key not in set(map(str, guards))])
-        if states.apart:
-            judged = sorted(await audited_before_and_after(states, {"constraints": names}))
-        rows = [await state.violations(judged, names, identified=True) for state in (states.before, states.after)]
-    former, latter = ([*map(_as_problem, one)] for one in rows)
-    introduced = (await compare_problems(engine.opa, former, latter))["introduced"]
-    excused = [one | ({"enforcementAction": "deny"} if "exemption" in one else {}) for one in after]
-    unknown = (await compare_problems(engine.opa, excused, introduced))["introduced"]
-    causes = [str(key) for key in sorted(guards)]
-    return [
-        *relaxed,
-        *(
-            one
-            | {
-                "reason": "GuardrailRelaxed",
-                "message": f"{one['message']}, by the Constraint as it is before the change",
-                "causes": [one["about"]] if one["about"] in causes else causes,
-            }
-            for one in unknown
-            if one["enforcementAction"] in {"deny", "warn"}
-        ),
-    ]
+    if rest.keys:
+        async with opened_states(engine, rest) as states:
+            judged = await _find_judged(
+                states, rest.keys, [key for key in subjects if key not in set(map(str, guards))]
+            )
+            if states.apart:
+                judged = sorted(await audited_before_and_after(states, {"constraints": names}))
+            for name, state in (("former", states.before), ("latter", states.after)):
+                asked[name] = [*map(_as_problem, await state.violations(judged, names, identified=True))]
+        asked["after"] = after
+    relaxed: list[Entry] = await engine.opa.query("relaxed_guardrails", asked)
+    return relaxed
 
 
 async def _query_outcomes(state: State, change: PlannedChange, differences: Sequence[Entry]) -> dict[str, str]:

@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.admission as deciding
 import data.bridge.constraints as judging
+import data.bridge.problems as finding
 import data.bridge.queries
 
 # METADATA
@@ -83,14 +84,22 @@ compared_violations := problem if {
 
 # METADATA
 # description: |
-#   The problems that the change of Constraints is: `constraints` has the object before and after it of each, null for a
-#   deleted one. A Constraint that demands less is a warning.
+#   The problems that the change of guardrails is: `constraints` has the object before and after it of each Constraint, null
+#   for a deleted one, and one that demands less is a warning. What the guardrails as they are before the change find in the
+#   rest of it are the others: `former` and `latter` are problems by these guardrails before and after that rest, `after` the
+#   problems after the whole change, and `guardrails` the changed objects.
 # entrypoint: true
-relaxed_constraints := [{"subject": key, "about": key, "reason": "GuardrailRelaxed", "message": message, "enforcementAction": "warn"} |
-	some [former, latter] in input.constraints
-	message := judging.relaxed(former, latter)
-	key := concat("/", [judging.type, "-", former.metadata.name])
-]
+relaxed_guardrails := array.concat(
+	[{"subject": key, "about": key, "reason": "GuardrailRelaxed", "message": message, "enforcementAction": "warn"} |
+		some [former, latter] in input.constraints
+		message := judging.relaxed(former, latter)
+		key := concat("/", [judging.type, "-", former.metadata.name])
+	],
+	sort(finding.passed_by_relaxing(
+		{name: object.get(input, name, []) | some name in ["former", "latter", "after"]},
+		object.get(input, "guardrails", []),
+	)),
+)
 
 _rows := {"type": "array", "items": {"type": "object", "required": ["constraint", "object", "message"]}}
 
