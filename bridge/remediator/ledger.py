@@ -9,11 +9,12 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from sortedcontainers import SortedList
 
-Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, scope, marks?, incomplete?}
+Row = Mapping[str, Any]  # {policy, targets, ancestor, outcome, by, count, examples, marks?, incomplete?}
 Place = tuple[str, str]  # an object's key, and an opaque place in its status
 Marks = dict[str, dict[str, list[str]]]  # by policy kind and place: policies
 Tallies = dict[str, list[dict[str, Any]]]  # by policy, in the form of the query `status`
@@ -33,7 +34,8 @@ class _Group(NamedTuple):
 class _Kept(NamedTuple):
     policy: str
     group: _Group
-    scope: str
+    count: int
+    examples: tuple[str, ...]
     marks: tuple[Place, ...]
 
 
@@ -43,6 +45,14 @@ class _Mark(NamedTuple):
     policy_kind: str
     place: str
     policy: str
+
+
+@dataclass(slots=True)
+class _Tally:
+    """The number of paths of rows that are counted together, and the examples of each."""
+
+    count: int = 0
+    examples: SortedList[str] = field(default_factory=SortedList)
 
 
 @dataclass(slots=True)
@@ -73,7 +83,7 @@ class Ledger:
     def __init__(self) -> None:
         self.version = 0  # grows when rows differ
         self._rows: dict[tuple[str, str], tuple[_Kept, ...]] = {}
-        self._tallies: defaultdict[str, dict[_Group, SortedList[str]]] = defaultdict(dict)
+        self._tallies: defaultdict[str, dict[_Group, _Tally]] = defaultdict(dict)
         self._targets_of: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)  # by object
         self._marks: defaultdict[str, Counter[_Mark]] = defaultdict(Counter)  # by object
         self._unreported: dict[str, frozenset[Place]] = {}  # by policy
@@ -124,23 +134,24 @@ class Ledger:
     def tallies(self, policy: str) -> list[dict[str, Any]]:
         """Return a policy's counts in the form of the query `status`, in a stable order."""
         return [
-            _make_tally(group, len(scopes), scopes[:EXAMPLES])
-            for group, scopes in sorted(self._tallies.get(policy, {}).items())
+            _make_tally(group, tally.count, tally.examples[:EXAMPLES])
+            for group, tally in sorted(self._tallies.get(policy, {}).items(), key=itemgetter(0))
         ]
 
     def tallies_without(self, places: Iterable[tuple[str, str]]) -> Tallies:
         """Return the counts of each policy with rows at these (policy kind, target) pairs, without these rows."""
-        left_out: defaultdict[str, defaultdict[_Group, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        left_out: defaultdict[str, defaultdict[_Group, list[_Kept]]] = defaultdict(lambda: defaultdict(list))
         for place in places:
             for row in self._rows.get(place, ()):
-                left_out[row.policy][row.group][row.scope] += 1
+                left_out[row.policy][row.group].append(row)
         kept: Tallies = {}
         for policy, groups in left_out.items():
             kept[policy] = []
-            for group, scopes in sorted(self._tallies[policy].items()):
-                without = groups.get(group, Counter())
-                if count := len(scopes) - without.total():
-                    kept[policy].append(_make_tally(group, count, _find_examples(scopes, without)))
+            for group, tally in sorted(self._tallies[policy].items(), key=itemgetter(0)):
+                rows = groups.get(group, [])
+                if count := tally.count - sum(row.count for row in rows):
+                    without = Counter(name for row in rows for name in row.examples)
+                    kept[policy].append(_make_tally(group, count, _find_examples(tally.examples, without)))
         return kept
 
     def policies_at(self, policy_kind: str, target: str) -> set[str]:
@@ -185,7 +196,9 @@ class Ledger:
 
     def _count(self, policy_kind: str, row: _Kept) -> set[str]:
         """Add a row; return the newly marked objects."""
-        self._tallies[row.policy].setdefault(row.group, SortedList()).add(row.scope)
+        tally = self._tallies[row.policy].setdefault(row.group, _Tally())
+        tally.count += row.count
+        tally.examples.update(row.examples)
         changed = set()
         for holder, place in row.marks:
             marks, mark = self._marks[holder], _Mark(policy_kind, place, row.policy)
@@ -197,8 +210,11 @@ class Ledger:
     def _uncount(self, policy_kind: str, row: _Kept) -> set[str]:
         """Remove a row; return the objects that are no longer marked."""
         groups = self._tallies[row.policy]
-        groups[row.group].remove(row.scope)
-        if not groups[row.group]:
+        tally = groups[row.group]
+        tally.count -= row.count
+        for name in row.examples:
+            tally.examples.remove(name)
+        if not tally.count:
             del groups[row.group]
         if not groups:
             del self._tallies[row.policy]
@@ -226,14 +242,14 @@ def _make_tally(group: _Group, count: int, examples: Sequence[str]) -> dict[str,
     }
 
 
-def _find_examples(scopes: Iterable[str], without: Counter[str]) -> list[str]:
-    """Return the first scopes as examples, without those in `without`, as often as they count there."""
+def _find_examples(names: Iterable[str], without: Counter[str]) -> list[str]:
+    """Return the first names as examples, without those in `without`, as often as they are there."""
     left, first = Counter(without), list[str]()
-    for scope in scopes:
-        if left[scope] > 0:
-            left[scope] -= 1
+    for name in names:
+        if left[name] > 0:
+            left[name] -= 1
             continue
-        first.append(scope)
+        first.append(name)
         if len(first) == EXAMPLES:
             break
     return first
@@ -244,7 +260,7 @@ def _read_row(row: Row) -> _Kept:
     group = _Group(row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"]), certainty)
     # Many rows mark the same places: sharing keys keeps the ledger small.
     marks = tuple((sys.intern(mark[0]), sys.intern(mark[1])) for mark in row.get("marks", ()))
-    return _Kept(row["policy"], group, row["scope"], marks)
+    return _Kept(row["policy"], group, row["count"], tuple(row["examples"]), marks)
 
 
 def _group_by_kind(marks: Iterable[_Mark]) -> Marks:

@@ -5,6 +5,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.policy as policies
 
 # Each path to an effective target that has a policy for requests from a namespace ("": only what is the same for all),
@@ -32,6 +33,56 @@ stacks_on(policy_kind, paths, source) := [[path, attached] |
 	hierarchy.counts_for(path, source)
 	attached := stack(policy_kind, path, source)
 	attached != []
+]
+
+# The paths to a section of a route in groups with the same stack, `{attached, path, heads}`: one of the paths, and what is
+# above the route on each of them, from a GatewayClass to a listener. Undefined if more than that may differ.
+stacks_by_listener(policy_kind, node) := [{"attached": attached, "path": array.concat(group.path, [node]), "heads": group.heads} |
+	own := _policies_at(policy_kind, node)
+	some group in groups
+	attached := array.concat(group.attached, own)
+	attached != []
+] if {
+	groups := _groups_of_paths(policy_kind, _same_for_all(policy_kind, node))
+}
+
+_groups_of_paths(policy_kind, route_key) := [{"attached": array.concat(group.attached, own), "path": array.concat(group.heads[0], at_route), "heads": group.heads} |
+	own := _policies_at_nodes(policy_kind, at_route)
+	some group in groups
+] if {
+	not kinds.get(policy_kind).controllers
+	levels.of(route_key) == "Route"
+	groups := _groups_of_heads(policy_kind, hierarchy.parents_at("Route", route_key))
+	at_route := hierarchy.step(route_key, kinds.traits(policy_kind).namespaces)
+}
+
+# The same for all routes of these listeners, so OPA computes it once for them.
+_groups_of_heads(policy_kind, listeners) := [{"attached": sorted[start][0], "heads": heads} |
+	starts := [place | some place, [attached, ancestors, _] in sorted; not _continues_group(sorted, place, attached, ancestors)]
+	some number, start in starts
+	heads := [head | some [_, _, head] in array.slice(sorted, start, array.concat(starts, [count(sorted)])[number + 1])]
+] if {
+	listeners != set()
+	count(listeners) <= hierarchy.paths_bound
+	sorted := sort([[_policies_at_nodes(policy_kind, head), _ancestors_among(policy_kind, head), head] |
+		some listener in listeners
+		some above in hierarchy.paths_to_gateway(keys.whole(listener), kinds.traits(policy_kind).namespaces)
+		head := array.concat(above, [listener])
+	])
+	every entry in sorted {
+		startswith(entry[2][0], "gateway.networking.k8s.io/GatewayClass/")
+	}
+}
+
+_continues_group(sorted, place, attached, ancestors) if {
+	array.slice(sorted[place - 1], 0, 2) == [attached, ancestors]
+}
+
+# The nodes that may be ancestors of the kind's policies, by which their statuses count.
+_ancestors_among(policy_kind, nodes) := [node |
+	kinds.get(policy_kind).statusShape == "Ancestors"
+	some node in nodes
+	levels.of(node) in {"Gateway", kinds.get(policy_kind).ancestorLevel}
 ]
 
 # The object of a section at which the same policies count for requests from every namespace, because the object is below

@@ -72,7 +72,7 @@ test_a_consumers_route_takes_the_place_of_the_producers if {
 	}
 }
 
-_rows(objects, namespace) := [[row.policy, row.outcome, row.scope] | some row in rows] if {
+_rows(objects, namespace) := [[row.policy, row.outcome, scope] | some row in rows; some scope in row.examples] if {
 	rows := outcomes.outcomes_at("example.com/RetryPolicy", _mesh_rule(namespace)) with input as _mesh_input(objects)
 }
 

@@ -57,13 +57,13 @@ paths_to_object(object_key, with_namespaces) := paths_through_listeners if {
 	own := step(object_key, with_namespaces)
 	paths_through_listeners := {array.flatten([above, listener, own]) |
 		some listener in parents_at(levels.of_type(known.type), object_key)
-		some above in _paths_to_gateway(keys.whole(listener), with_namespaces)
+		some above in paths_to_gateway(keys.whole(listener), with_namespaces)
 	}
 	paths_through_listeners != set()
-} else := _paths_to_gateway(object_key, with_namespaces)
+} else := paths_to_gateway(object_key, with_namespaces)
 
-# Only its class is above a Gateway, which saves a third of the expressions of `effective` of one rule.
-_paths_to_gateway(object_key, with_namespaces) := {array.concat([class | some class in parents_at("Gateway", object_key)], step(object_key, with_namespaces))} if {
+# The same for an object with listeners. Only its class is above a Gateway, which saves a third of the expressions of `effective` of one rule.
+paths_to_gateway(object_key, with_namespaces) := {array.concat([class | some class in parents_at("Gateway", object_key)], step(object_key, with_namespaces))} if {
 	index.facts(object_key).class[0]
 } else := _paths_to(object_key, with_namespaces)
 

@@ -92,13 +92,13 @@ not_taken_elsewhere(links) := {link | some link in links; not _is_taken_elsewher
 
 _is_taken_elsewhere(link) if {
 	keys.parse(link.parent).section != ""
-	refs := parent_refs(link.child, link.parent)
+	refs := parent_refs(link.child, {link.parent})
 	count(refs) > 0
 	count(refs - _counted_refs(link.child)) == 0
 }
 
 # The parentRefs of a child that some parent accepts: OPA computes them once for all links of the child.
-_counted_refs(child) := {ref | some above in parents(child); some ref in parent_refs(child, above)}
+_counted_refs(child) := parent_refs(child, parents(child))
 
 rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reason": reason}
 
@@ -122,7 +122,7 @@ _is_accepted_for_each_ref(route_key) if {
 	levels.of(route_key) == "Route"
 	not index.has_extension_links
 	not index.facts(route_key).frontends
-	count(parent_refs(route_key, "") - _counted_refs(route_key)) == 0
+	count(parent_refs(route_key, {""}) - _counted_refs(route_key)) == 0
 }
 
 _refused_backends(route_key) := {link |

@@ -7,13 +7,17 @@ import data.bridge.lookup
 
 # The nodes that a route's parentRefs select and that accept it (Gateway API, parentRefs). A default Gateway counts as if
 # a parentRef named it (GEP-3793).
-parents_at("Route", route_key) := {keys.section(object_key, listener.name) |
-	hostnames := known.hostnames
-	some [object_key, listener] in _selected_listeners(known.parents)
+parents_at("Route", route_key) := _accepting_listeners(known.parents, known.hostnames, known.type, known.namespace) | {node | known.frontends; some [node, ""] in _frontend_links(route_key)} if {
+	known := index.facts(route_key)
+}
+
+# A function of what routes have in common, so OPA computes it once for routes that differ by their rules.
+_accepting_listeners(refs, hostnames, type, namespace) := {keys.section(object_key, listener.name) |
+	some [object_key, listener] in _selected_listeners(refs)
 	hostnames_meet(hostnames, object.get(listener, "hostname", ""))
-	listener_rejection(object_key, listener, known.type, known.namespace) == ""
+	listener_rejection(object_key, listener, type, namespace) == ""
 	not is_isolated(object_key, listener, hostnames)
-} | {node | known.frontends; some [node, ""] in _frontend_links(route_key)} if known := index.facts(route_key)
+}
 
 refused_above("Route", route_key) := ({[node, reason] |
 	some [object_key, listener] in _selected_listeners(known.parents)
@@ -68,17 +72,22 @@ _selected_of(object_key, section, port) := listeners(object_key) if {
 	port in {0, listener.port}
 ]
 
-# The parentRefs of a route, as in its spec, that select the node `above` it; all of them if there is none ("": a path
-# that begins at the route).
-parent_refs(route_key, above) := {ref | some ref in _written_and_default_refs(route_key)} if {
-	above == ""
+# The parentRefs of a route, as in its spec, that select one of the nodes `aboves`; all of them if that is {""}: a path that
+# begins at the route.
+parent_refs(route_key, aboves) := {ref | some ref in _written_and_default_refs(route_key)} if {
+	aboves == {""}
 } else := {ref |
-	parts := keys.parse(above)
 	namespace := keys.parse(route_key).namespace
 	some ref in _written_and_default_refs(route_key)
+	_selects_one(ref, namespace, aboves)
+}
+
+_selects_one(ref, namespace, nodes) if {
+	some node in nodes
+	parts := keys.parse(node)
 	index.parent_key(ref, namespace) == parts.object
 	object.get(ref, "sectionName", "") in {"", parts.section}
-	has_port(above, object.get(ref, "port", 0))
+	has_port(node, object.get(ref, "port", 0))
 }
 
 # The parentRefs of a route as in its spec, and one for each default Gateway that it uses without naming it, as in

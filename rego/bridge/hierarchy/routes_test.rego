@@ -78,7 +78,7 @@ test_a_route_with_null_for_its_rules_has_no_rules if {
 }
 
 _refs_leading(refs, above) := found if {
-	found := hierarchy.parent_refs("gateway.networking.k8s.io/HTTPRoute/shop/many", above) with input as testing.changed([testing.route("many", refs, [{}])])
+	found := hierarchy.parent_refs("gateway.networking.k8s.io/HTTPRoute/shop/many", {above}) with input as testing.changed([testing.route("many", refs, [{}])])
 }
 
 _whole := {"name": "public", "namespace": "infra"}

@@ -5,8 +5,7 @@ import data.bridge.testing
 
 _marks(outcome) := marks if {
 	fate := {"outcome": outcome, "targets": [testing.listener_http, "core/Namespace/-/shop"]}
-	places := outcomes.places(testing.cart_pay, testing.listener_http) with input as testing.changed([])
-	marks := outcomes.marks(testing.listener_http, places, fate)
+	marks := outcomes.marks({testing.listener_http}, testing.cart_pay, fate) with input as testing.changed([])
 }
 
 # S4, GEP-713 "Target object status"
@@ -23,7 +22,7 @@ test_a_policy_that_is_overridden_or_not_computed_is_reported_nowhere if {
 
 # S4
 test_a_listener_and_a_route_tell_in_their_own_places_and_all_else_in_the_object if {
-	places := [outcomes.places(node, testing.listener_http) |
+	places := [outcomes.places(node, {testing.listener_http}) |
 		some node in [testing.listener_http, _first_gateway, "core/Service/shop/cart#http", "core/Service/shop/cart@frontend"]
 	]
 	places == [
@@ -34,7 +33,7 @@ test_a_listener_and_a_route_tell_in_their_own_places_and_all_else_in_the_object 
 	]
 	routes := [found |
 		some above in [testing.listener_http, ""]
-		found := outcomes.places(testing.cart_pay, above) with input as testing.changed([])
+		found := outcomes.places(testing.cart_pay, {above}) with input as testing.changed([])
 	]
 	routes == [{_cart_mark}, {_cart_mark}]
 }

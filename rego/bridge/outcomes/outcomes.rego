@@ -14,24 +14,50 @@ import data.bridge.lib.levels
 import data.bridge.policy as policies
 import data.bridge.scopes
 
-# The outcomes at one effective target, one entry for each path, policy and ancestor: `{policy, targets, ancestor,
-# outcome, by, scope, marks, incomplete?}`. `targets` are the policy's declared targets on the path, except those that it selects by
-# fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `scope` names the path
-# and its source unless that is any, `marks` are the places that report the policy's effect, `incomplete` are the reasons
-# why the outcomes on the path are not certain.
-outcomes_at(policy_kind, node) := [object.union(row, {"marks": marks(above, places(node, above), fate)}) |
-	some [path, fate, row] in _rows_at(policy_kind, node)
-	above := above_route(path)
+# The outcomes at one effective target, one entry for each policy, ancestor and group of paths: `{policy, targets, ancestor,
+# outcome, by, count, examples, marks, incomplete?}`. `targets` are the policy's declared targets on the path, except those that it
+# selects by fields of its kind (semantics T8), `by` names the policies that override it with the strategy, `examples` name the
+# first paths and their source unless that is any, `marks` are the places that report the policy's effect, `incomplete` are the
+# reasons why the outcomes on the path are not certain.
+outcomes_at(policy_kind, node) := [object.union(row, {"marks": marks(_nodes_above_route(group), node, fate)}) |
+	some [group, fate, row] in _rows_at(policy_kind, node)
 ]
 
-# The same without marks, which the counts of a policy do not need, as `[path, fate, row]`.
-_rows_at(policy_kind, node) := [[path, fate, row] |
+# The same without marks, which the counts of a policy do not need, as `[group, fate, row]`. A group has one of its paths.
+_rows_at(policy_kind, node) := [[group, fate, row] |
+	some group in groups
+	examples := [concat("", [names, name]) | some names in _first_names(group.heads)]
+	some fate in _outcomes_of_stack(group.attached, group.path[0])
+	some ancestor in ancestors(policy_kind, group.path, fate.targets)
+	row := _row(policy_kind, fate, ancestor, count(group.heads), examples)
+] if {
+	not effective.may_be_incomplete(policy_kind)
+	groups := effective.stacks_by_listener(policy_kind, node)
+	name := node_name(node)
+} else := [[{"path": path}, fate, row] |
 	some [source, path, attached] in effective.stacks_by_source(policy_kind, node)
-	scope := _scope(path, source)
 	some fate in _with_doubts(policy_kind, path, _outcomes_of_stack(attached, path[0]))
 	some ancestor in ancestors(policy_kind, path, fate.targets)
-	row := object.union_n([fate, {"targets": _counted_targets(policy_kind, fate), "ancestor": ancestor, "scope": scope}])
+	row := _row(policy_kind, fate, ancestor, 1, [_scope(path, source)])
 ]
+
+_row(policy_kind, fate, ancestor, number, examples) := object.union_n([fate, {
+	"targets": _counted_targets(policy_kind, fate),
+	"ancestor": ancestor,
+	"count": number,
+	"examples": examples,
+}])
+
+# What precedes the name of a section of a route in the names of the first paths. The same for all routes of these listeners.
+_first_names(heads) := array.slice(sort([_names_above(array.concat(head, [""])) | some head in heads]), 0, _most_examples)
+
+_most_examples := 3
+
+_nodes_above_route(group) := _last_nodes(group.heads) if {
+	group.heads
+} else := {above_route(group.path)}
+
+_last_nodes(heads) := {head[count(head) - 1] | some head in heads}
 
 # The outcomes on a path, with `incomplete`, the reasons, where one is not certain: what is not modeled, and that nothing
 # accepts the route at the top. Every policy of an Additive kind applies, whatever the others do.
@@ -92,28 +118,33 @@ tallies_of(policy_key) := object.get(input.tallies, policy_key, []) if {
 } else := tallies(policy_key)
 
 # The outcomes of a policy at all its effective targets, counted, `{ancestor, targets, outcome, by, count, examples,
-# incomplete?}`; messages need three examples.
+# incomplete?}`.
 tallies(policy_key) := [object.union(
 	{
 		"ancestor": group[0],
 		"targets": group[1],
 		"outcome": group[2],
 		"by": group[3],
-		"count": end - start,
-		"examples": [scope | some [_, scope] in array.slice(own, start, min([start + 3, end]))],
+		"count": sum([row[1] | some row in rows]),
+		"examples": array.slice(sort(array.flatten([row[2] | some row in rows])), 0, _most_examples),
 	},
 	{"incomplete": group[4] | group[4] != []},
 ) |
+<<<<<<< HEAD
 	own := sort([[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
 		some node in scopes.without_whole_objects(keys.type_of(policy_key), scopes.reachable_scopes(policy_key))
+=======
+	own := sort([[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.count, entry.examples] |
+		some node in scopes.reachable_scopes(policy_key)
+>>>>>>> 3726d31c (Outcomes count paths in groups: a policy on a Gateway with 64 listeners costs a fifth in pbctl status and in the bridge)
 		some [_, _, entry] in _rows_at(keys.type_of(policy_key), node)
 		entry.policy == policy_key
 	])
 
 	# The groups are next to each other.
-	starts := array.concat([0 | count(own) > 0], [index | some index, [group, _] in own; own[index - 1][0] != group])
+	starts := array.concat([0 | count(own) > 0], [index | some index, [group, _, _] in own; own[index - 1][0] != group])
 	some number, start in starts
-	end := array.concat(starts, [count(own)])[number + 1]
+	rows := array.slice(own, start, array.concat(starts, [count(own)])[number + 1])
 	group := own[start][0]
 ]
 
@@ -192,22 +223,24 @@ _ancestors_above(policy_kind, node) := {above |
 	_is_ancestor(policy_kind, above)
 }
 
-# The places that report a policy's effect, `[object, place]`, by its outcome on a path: its declared `targets` on the
-# path and `marks_of_target`, the places of the effective target (GEP-713, "Target object status"; semantics S4). An
+# The places that report a policy's effect, `[object, place]`, by its outcome on paths through these nodes directly above a
+# route: its declared `targets` on the paths, and the effective target (GEP-713, "Target object status"; semantics S4). An
 # Overridden policy affects nothing.
-marks(above, marks_of_target, fate) := marks_of_target | {mark | some target in fate.targets; some mark in places(target, above)} if {
+marks(aboves, node, fate) := union({places(marked, aboves) | some marked in array.concat([node], fate.targets)}) if {
 	fate.outcome in {"Programmed", "PartiallyProgrammed"}
 } else := set()
 
 # The places that can report on a node, `[object, place]`: a listener's own status by its name; a route's status for
-# each parentRef that selects `above`, by that parentRef as JSON; for other nodes the object itself, "".
-places(node, above) := {[parts.object, parts.section]} if {
+# each parentRef that selects one of `aboves`, by that parentRef as JSON; for other nodes the object itself, "".
+places(node, aboves) := {[parts.object, parts.section]} if {
 	levels.of(node) == "Listener"
 	parts := keys.parse(node)
-} else := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, above)} if {
+} else := _places_of_route(route, aboves) if {
 	route := keys.parse(node).object
 	levels.of(route) == "Route"
 } else := {[keys.parse(node).object, ""]}
+
+_places_of_route(route, aboves) := {[route, json.marshal(ref)] | some ref in hierarchy.parent_refs(route, aboves)}
 
 # The node directly above the route of a path to a node, without Namespaces; empty if the path has none.
 above_route(path) := path[2] if {

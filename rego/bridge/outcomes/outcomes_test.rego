@@ -30,7 +30,8 @@ test_rows_tell_the_outcome_of_each_policy_and_the_deciding_one if {
 			"ancestor": "",
 			"outcome": "Programmed",
 			"by": [],
-			"scope": _scope("pay"),
+			"count": 1,
+			"examples": [_scope("pay")],
 			"marks": {[_first_gateway, ""], _cart_mark},
 		},
 		{
@@ -39,7 +40,8 @@ test_rows_tell_the_outcome_of_each_policy_and_the_deciding_one if {
 			"ancestor": "",
 			"outcome": "Overridden",
 			"by": ["shop/high (Atomic overrides)"],
-			"scope": _scope("pay"),
+			"count": 1,
+			"examples": [_scope("pay")],
 			"marks": set(),
 		},
 	]
@@ -48,14 +50,15 @@ test_rows_tell_the_outcome_of_each_policy_and_the_deciding_one if {
 test_a_policy_with_an_error_at_a_path_failed_there if {
 	attached := [{"policy": _key("low"), "target": testing.cart_route} | some _ in numbers.range(0, effective.stack_bound)]
 	rows := outcomes.outcomes_at("example.com/ColorPolicy", testing.cart_pay) with input as testing.changed([_low])
-		with effective.stacks as [[testing.cart_pay_path, attached]]
+		with effective.stacks_by_listener as [{"attached": attached, "path": testing.cart_pay_path, "heads": [array.slice(testing.cart_pay_path, 0, 3)]}]
 	{row | some row in rows} == {{
 		"policy": _key("low"),
 		"targets": [testing.cart_route | some _ in numbers.range(0, effective.stack_bound)],
 		"ancestor": "",
 		"outcome": "Failed",
 		"by": ["513 policies meet here; at most 512 can be merged"],
-		"scope": _scope("pay"),
+		"count": 1,
+		"examples": [_scope("pay")],
 		"marks": set(),
 	}}
 }
@@ -81,3 +84,20 @@ test_targets_that_a_policy_selects_by_fields_count_only_as_ancestors if {
 			with policies.selects_by_fields as by_fields
 	}
 }
+
+# A route at a Gateway with three listeners, of which one has a policy of its own.
+test_paths_with_the_same_policies_are_one_row if {
+	listeners := [{"name": name, "port": port, "protocol": "HTTP"} | some [name, port] in [["a", 80], ["b", 81], ["c", 82]]]
+	edge := testing.with_spec(testing.resource(testing.gateway_api, "Gateway", "shop", "edge"), {"gatewayClassName": "example", "listeners": listeners})
+	wide := testing.with_spec(testing.resource(testing.gateway_api, "HTTPRoute", "shop", "wide"), {"parentRefs": [{"name": "edge"}], "rules": [{"name": "all"}]})
+	at_edge := testing.color("shop", "edge", 1, [testing.ref("Gateway", "edge")], {"theme": "dark"})
+	at_listener := testing.color("shop", "b", 2, [testing.section_ref("Gateway", "edge", "b")], {"theme": "light"})
+	rows := outcomes.outcomes_at("example.com/ColorPolicy", "gateway.networking.k8s.io/HTTPRoute/shop/wide#all") with input as testing.changed([edge, wide, at_edge, at_listener])
+	{[row.policy, row.outcome, row.count, row.examples] | some row in rows} == {
+		[_key("edge"), "Programmed", 2, [_at_wide("a"), _at_wide("c")]],
+		[_key("edge"), "Overridden", 1, [_at_wide("b")]],
+		[_key("b"), "Programmed", 1, [_at_wide("b")]],
+	}
+}
+
+_at_wide(listener) := sprintf("Gateway/shop/edge#%s > HTTPRoute/shop/wide#all", [listener])

@@ -102,12 +102,7 @@ _is_written(key) if keys.type_of(key) == kinds.policykind_type
 
 _kept := object.get(input.wanted.remediation, "kept", {})
 
-_tallies(policy) := array.concat(_kept[policy], [object.union(
-	object.filter(row, ["ancestor", "targets", "outcome", "by", "incomplete"]),
-	{"count": 1, "examples": [row.scope]},
-) |
-	some row in _rows_by_policy[policy]
-])
+_tallies(policy) := array.concat(_kept[policy], [object.remove(row, ["policy", "marks"]) | some row in _rows_by_policy[policy]])
 
 _tallies(policy) := outcomes.tallies(policy) if {
 	not _kept[policy]

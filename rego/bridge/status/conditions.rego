@@ -263,7 +263,7 @@ ancestors(policy_key, tallies) := {
 	],
 	"unreported": sort({place |
 		some entry in array.slice(all_entries, room, count(all_entries))
-		some place in outcomes.places(entry.ancestor, "")
+		some place in outcomes.places(entry.ancestor, {""})
 	}),
 } if {
 	controller := object.get(kinds.of_policy(policy_key), "controllerName", "")

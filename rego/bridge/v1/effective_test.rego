@@ -121,7 +121,8 @@ test_outcomes_are_rows_for_each_effective_target_that_there_is if {
 		"ancestor": "",
 		"outcome": "Programmed",
 		"by": [],
-		"scope": "Gateway/infra/public#http > HTTPRoute/shop/cart#pay",
+		"count": 1,
+		"examples": ["Gateway/infra/public#http > HTTPRoute/shop/cart#pay"],
 		"marks": {[testing.cart_route, json.marshal({"name": "public", "namespace": "infra", "sectionName": "http"})]},
 	}]}
 	unmarked := v1.outcomes with input as _query_input([_warm], {"policyKind": _color, "targets": targets, "unmarked": true})

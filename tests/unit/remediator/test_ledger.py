@@ -16,7 +16,7 @@ ROWS = st.lists(
             "ancestor": st.sampled_from(["", "g"]),
             "outcome": st.sampled_from(["Programmed", "Overridden"]),
             "by": st.sampled_from([[], ["n/2 (Atomic Overrides)"]]),
-            "scope": st.sampled_from(["s1", "s2", "s3", "s4", "s5"]),
+            "scopes": st.lists(st.sampled_from(["s1", "s2", "s3", "s4", "s5"]), min_size=1, max_size=5),
             "targets": st.sampled_from([["t"], ["t", "u"]]),
             "marks": st.lists(MARKS, max_size=2, unique_by=tuple),
         }
@@ -35,7 +35,7 @@ def test_counts_and_marks_equal_a_recount_and_a_client_that_changed_is_named(
     for kind, target, rows in steps:
         before = _all_counts(model), _all_acting(model)
         if target:
-            dirty = ledger.replace(kind, target, rows)
+            dirty = ledger.replace(kind, target, map(_as_read, rows))
             model[kind, target] = rows
         else:
             dirty = ledger.drop(kind)
@@ -64,9 +64,9 @@ def test_tallies_without_targets_equal_those_of_a_ledger_without_them(
 ) -> None:
     ledger, without = Ledger(), Ledger()
     for kind, target, rows in steps:
-        ledger.replace(kind, target, rows)
+        ledger.replace(kind, target, map(_as_read, rows))
         if (kind, target) not in left_out:
-            without.replace(kind, target, rows)
+            without.replace(kind, target, map(_as_read, rows))
     policies = {policy for kind, target in left_out for policy in ledger.policies_at(kind, target)}
     assert ledger.tallies_without(left_out) == {policy: without.tallies(policy) for policy in policies}
 
@@ -80,7 +80,7 @@ def _all_counts(model: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str,
     for rows in model.values():
         for row in rows:
             group = row["ancestor"], tuple(row["targets"]), row["outcome"], tuple(row["by"])
-            groups[row["policy"]][group].append(row["scope"])
+            groups[row["policy"]][group] += row["scopes"]
     return {
         policy: [
             {
@@ -109,9 +109,18 @@ def _all_acting(model: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str,
     }
 
 
-def _row(scope: str = "s") -> dict[str, Any]:
+def _as_read(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as the query `outcomes` returns it: the number of its paths, and the names of the first."""
+    scopes = row["scopes"]
+    return {name: value for name, value in row.items() if name != "scopes"} | {
+        "count": len(scopes),
+        "examples": sorted(scopes)[:EXAMPLES],
+    }
+
+
+def _row(*scopes: str) -> dict[str, Any]:
     group = {"policy": "x/P/n/1", "targets": [], "ancestor": "", "outcome": "Programmed", "by": []}
-    return {**group, "scope": scope, "marks": [["g/R/n/a", ""]]}
+    return _as_read({**group, "scopes": scopes or ["s"], "marks": [["g/R/n/a", ""]]})
 
 
 def test_unreported_ancestors_are_kept_until_they_are_reported_or_the_kind_is_removed() -> None:
