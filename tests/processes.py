@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -11,13 +10,34 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from tests.controlplane.process import ServerProcess
 
 ROOT = Path(__file__).resolve().parents[1]
 _PATIENCE = 900.0  # seconds for one event in the log
 _PAUSE = 0.02  # seconds between two checks of the log
+
+
+# Reports the seconds of processor time, and the kilobytes of the command and of its largest child, which is OPA.
+_REPORTING = """
+import atexit, resource, sys
+def report():
+    own, below = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = sum(one.ru_utime + one.ru_stime for one in (own, below))
+    print(f"\\n{seconds} {own.ru_maxrss} {below.ru_maxrss}", file=sys.stderr)
+atexit.register(report)
+from bridge.cli.main import main
+main()
+"""
+
+
+class Use(NamedTuple):
+    """The seconds of processor time of a command with its OPA, and the highest memory of each in MiB."""
+
+    seconds: float
+    memory: float
+    memory_of_opa: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +57,19 @@ class Program:
 
     def processor_time(self, *arguments: str) -> float:
         """Run a command, which may find problems; return the processor time of all its processes."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(self.command(*arguments), env=self.environment(), check=False, stdout=subprocess.DEVNULL)
+        return self.use(*arguments).seconds
+
+    def use(self, *arguments: str) -> Use:
+        """Run a command, which may find problems; return what it and its OPA needed."""
+        command = [sys.executable, "-P", "-c", _REPORTING, *arguments]
+        done = subprocess.run(
+            command, env=self.environment(), check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         if done.returncode not in {0, 1}:
-            raise RuntimeError(f"pbctl {' '.join(arguments)} ended with {done.returncode}")
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            failed = f"pbctl {' '.join(arguments)} ended with {done.returncode}: {done.stderr.decode()[-500:]}"
+            raise RuntimeError(failed)
+        seconds, own, opas = done.stderr.decode().splitlines()[-1].split()
+        return Use(float(seconds), int(own) / 1024, int(opas) / 1024)
 
 
 HERE = Program()

@@ -34,7 +34,7 @@ class _Group(NamedTuple):
 class _Kept(NamedTuple):
     policy: str
     group: _Group
-    count: int
+    paths: int
     examples: tuple[str, ...]
     marks: tuple[Place, ...]
 
@@ -149,7 +149,7 @@ class Ledger:
             kept[policy] = []
             for group, tally in sorted(self._tallies[policy].items(), key=itemgetter(0)):
                 rows = groups.get(group, [])
-                if count := tally.count - sum(row.count for row in rows):
+                if count := tally.count - sum(row.paths for row in rows):
                     without = Counter(name for row in rows for name in row.examples)
                     kept[policy].append(_make_tally(group, count, _find_examples(tally.examples, without)))
         return kept
@@ -197,7 +197,7 @@ class Ledger:
     def _count(self, policy_kind: str, row: _Kept) -> set[str]:
         """Add a row; return the newly marked objects."""
         tally = self._tallies[row.policy].setdefault(row.group, _Tally())
-        tally.count += row.count
+        tally.count += row.paths
         tally.examples.update(row.examples)
         changed = set()
         for holder, place in row.marks:
@@ -211,7 +211,7 @@ class Ledger:
         """Remove a row; return the objects that are no longer marked."""
         groups = self._tallies[row.policy]
         tally = groups[row.group]
-        tally.count -= row.count
+        tally.count -= row.paths
         for name in row.examples:
             tally.examples.remove(name)
         if not tally.count:

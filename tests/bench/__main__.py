@@ -16,7 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.bench import admission, cluster, expressions, fleet, guardrails, kube_mgmt, proxies, shapes, starts, wide
+from tests.bench import (
+    admission,
+    cluster,
+    expressions,
+    fleet,
+    guardrails,
+    kube_mgmt,
+    page,
+    proxies,
+    shapes,
+    starts,
+    wide,
+)
 from tests.bench.table import Figures, printed
 from tests.figures import progress
 from tests.processes import HERE, ROOT, Program
@@ -28,6 +40,7 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "cluster": cluster.measure,
     "kube-mgmt": kube_mgmt.measure,
     "wide": wide.measure,
+    "page": page.measure,
     "admission": admission.measure,
     "guardrails": guardrails.measure,
     "fleet": fleet.measure,

@@ -1,4 +1,4 @@
-"""Measure a whole bridge on a real API server: the initial sync, changes, a burst, and a killed OPA."""
+"""Measure a whole bridge on a real API server (initial sync, changes, a burst, a killed OPA), and commands on it."""
 
 import asyncio
 import json
@@ -15,6 +15,7 @@ from tests.bench.api import (
     POLICIES,
     ROUTES,
     burst,
+    create,
     create_load,
     list_raw,
     patch,
@@ -25,12 +26,15 @@ from tests.bench.api import (
 from tests.bench.load import POLICY_KIND, Load, accent, namespace_of, route_policy, rule_key
 from tests.bench.opa import ask, plain_opa
 from tests.bench.table import Figures
-from tests.cluster import running_cluster
+from tests.cluster import rego_config_map, running_cluster
 from tests.figures import percentile, progress
 from tests.processes import BridgeProcess, Program, memory, opa_below
 
 CHANGES = 30
 PENDING = 20  # changes while first statuses and marks are pending
+ROUTE = 5  # of the questions of commands
+OTHERS = 5  # ConfigMaps with Rego
+_OF_OTHERS = "package others.module%d\n\nanswer := {name | some name, _ in data.objects}\n"
 PATIENCE = 120.0  # seconds for one change
 QUIET = 4.0  # seconds with few writes, after which a burst is over
 _ACCENT = "/colors/accent"
@@ -42,6 +46,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
     load = Load(routes)
     async with running_cluster(folder / "control-plane") as plane, session_of(plane) as api:
         await create_load(plane, api, load)
+        commands = await _commands(program, api, str(plane.kubeconfig))
         floor, floor_memory = await _floor(api, folder)
         options = ["--kubeconfig", str(plane.kubeconfig), "--listen", "127.0.0.1:0"]
         async with BridgeProcess(folder, options, _SETTINGS, program) as bridge:
@@ -49,6 +54,7 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
             await bridge.logged("OPA synced")
             took, memories = time.monotonic() - listing, bridge.memories()
             found = {
+                **commands,
                 "sync_to_floor": took / floor,
                 "sync_cpu_bridge": bridge.processor_times()["bridge"],
                 "memory_opa": memories["opa"] / floor_memory,
@@ -58,6 +64,24 @@ async def measure(program: Program, routes: int, folder: Path) -> Figures:
             progress("first statuses")
             await until_all_observed(api, POLICIES)
             return {**found, **await _settled(api, bridge, load)}
+
+
+async def _commands(program: Program, api: aiohttp.ClientSession, kubeconfig: str) -> dict[str, float]:
+    """Return the processor time of questions about one route, and how much more ConfigMaps with Rego of others cost."""
+    progress("commands")
+    found: dict[str, float] = {}
+    for name in ("cluster", "others"):
+        for command in ("effective", "explain"):
+            words = (command, f"httproute/route-{ROUTE}", "-n", namespace_of(ROUTE), "--kubeconfig", kubeconfig)
+            found[f"{name}_{command}"] = await asyncio.to_thread(program.processor_time, *words)
+        if name == "cluster":
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "opa-policies"}}
+            modules = [rego_config_map(f"other-{number}", _OF_OTHERS % number) for number in range(OTHERS)]
+            await create(api, [namespace])
+            await create(api, modules)
+    for command in ("effective", "explain"):
+        found[f"others_{command}"] -= found[f"cluster_{command}"]
+    return found
 
 
 async def _settled(api: aiohttp.ClientSession, bridge: BridgeProcess, load: Load) -> dict[str, float]:

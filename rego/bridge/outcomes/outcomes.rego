@@ -130,13 +130,8 @@ tallies(policy_key) := [object.union(
 	},
 	{"incomplete": group[4] | group[4] != []},
 ) |
-<<<<<<< HEAD
-	own := sort([[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.scope] |
-		some node in scopes.without_whole_objects(keys.type_of(policy_key), scopes.reachable_scopes(policy_key))
-=======
 	own := sort([[[entry.ancestor, entry.targets, entry.outcome, entry.by, object.get(entry, "incomplete", [])], entry.count, entry.examples] |
-		some node in scopes.reachable_scopes(policy_key)
->>>>>>> 3726d31c (Outcomes count paths in groups: a policy on a Gateway with 64 listeners costs a fifth in pbctl status and in the bridge)
+		some node in scopes.without_whole_objects(keys.type_of(policy_key), scopes.reachable_scopes(policy_key))
 		some [_, _, entry] in _rows_at(keys.type_of(policy_key), node)
 		entry.policy == policy_key
 	])

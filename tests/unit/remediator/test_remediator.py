@@ -29,7 +29,8 @@ ROW = {
     "ancestor": "",
     "outcome": "Programmed",
     "by": [],
-    "scope": "s",
+    "count": 1,
+    "examples": ["s"],
     "marks": [MARK],
 }
 CONFLICT = OpaRejected(500, "internal_error", "it failed", [{"code": "eval_conflict_error", "message": "two values"}])
