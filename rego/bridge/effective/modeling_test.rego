@@ -111,10 +111,10 @@ test_an_overridden_policy_does_not_count if {
 test_guardrails_and_coverage_do_not_know_it if {
 	features := [{"path": "/spec/theme", "message": "who knows"}]
 	[entry] := _entries(features)
-	effective_targets._reported(entry) == {
-		"unknown": "ColorPolicy/infra/dark: who knows",
-		"policies": ["example.com/ColorPolicy/infra/dark"],
-	}
+	reported := effective_targets._reported(entry)
+	reported.unknown == "ColorPolicy/infra/dark: who knows"
+	reported.policies == ["example.com/ColorPolicy/infra/dark"]
+	reported.known.spec == entry.spec
 	[path] := constraints.uncovered_paths("example.com/ColorPolicy", "/theme", testing.cart_pay, "") with input as _world(features)
 	path.unknown == "ColorPolicy/infra/dark: who knows"
 }
