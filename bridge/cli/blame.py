@@ -74,14 +74,15 @@ async def blame(engine: Engine, asked: Asked) -> Answer:
     """
     with opened_input(asked.more["log"]) as file:
         counted = count_replies(file, field_names(asked.more["fields"]))
-    errors = counted.errors.most_common()
-    found = await engine.opa.query("blame", {"answers": [reply._asdict() for reply, _ in errors]}) if errors else []
+    answers = counted.answers.most_common()
+    found = await engine.opa.query("blame", {"answers": [reply._asdict() for reply, _ in answers]}) if answers else []
     rows = [
         {"count": number, **reply._asdict(), **explained}
-        for (reply, number), explained in zip(errors, found, strict=True)
+        for (reply, number), explained in zip(answers, found, strict=True)
+        if explained is not None
     ]
     document = {
-        "succeeded": counted.succeeded,
+        "succeeded": counted.answers.total() - sum(row["count"] for row in rows),
         "explained": sum(row["count"] for row in rows if row["known"]),
         "unknown": sum(row["count"] for row in rows if not row["known"]),
         "broken": counted.broken,
@@ -108,7 +109,7 @@ def _tables(rows: Sequence[Entry], counted: Replies, document: Entry) -> list[Bl
             table.rows.append(
                 [f"{row['count']:,}", status, rule, because, policies, "" if row["known"] else row["message"]]
             )
-    total = sum(counted.errors.values()) + counted.succeeded + counted.broken
+    total = counted.answers.total() + counted.broken
     parts = [
         f"{document[name]:,} {about}"
         for name, about in (

@@ -21,7 +21,6 @@ NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "method": ("method",),
     }
 )
-_SUCCESS = range(100, 400)
 _LONGEST = 1 << 20  # bytes of a line
 
 
@@ -36,10 +35,9 @@ class Reply(NamedTuple):
 
 @dataclass(slots=True)
 class Replies:
-    """The numbers of lines: of each answer that is an error, of others, and of those that are not read."""
+    """The numbers of lines: of each answer, and of those that are not read."""
 
-    errors: Counter[Reply] = field(default_factory=Counter)
-    succeeded: int = 0
+    answers: Counter[Reply] = field(default_factory=Counter)
     broken: int = 0  # not JSON, or without a status
 
 
@@ -67,10 +65,8 @@ def count_replies(lines: Iterable[bytes], names: Mapping[str, str]) -> Replies:
         status = _status(found["status"]) if found else None
         if found is None or status is None:
             counted.broken += 1
-        elif status in _SUCCESS:
-            counted.succeeded += 1
         else:
-            counted.errors[Reply(_text(found["route"]), status, _text(found["flags"]), _text(found["details"]))] += 1
+            counted.answers[Reply(_text(found["route"]), status, _text(found["flags"]), _text(found["details"]))] += 1
     return counted
 
 

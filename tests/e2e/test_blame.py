@@ -31,6 +31,8 @@ def _blame(bridge: Run, file: Path, *lines: object, more: tuple[str, ...] = ()) 
         (_line(429, "local_rate_limited", "RL"), "/rateLimit/local", ["checkout"]),
         (_line(429, "", "RL"), "/rateLimit", ["checkout"]),
         (_line(504, "response_timeout", "UT"), "/timeout/http/requestTimeout", ["defaults"]),
+        (_line(200, "local_rate_limited", "RL"), "/rateLimit/local", ["checkout"]),  # a gRPC call
+        (_line(200, "-", "UT"), "/timeout/http/requestTimeout", ["defaults"]),
     ],
 )
 def test_error_is_explained_by_a_field_and_its_policies(
@@ -81,6 +83,7 @@ def test_request_that_no_rule_serves_and_the_answer_of_a_backend_are_no_matter_o
 
 def test_lines_are_counted(bridge: Run, tmp_path: Path) -> None:
     limited = _line(429, "local_rate_limited", "RL")
+    served = (_line(200), _line(301, "direct_response"), _line(200, "via_upstream", "DC"))
     broken = (
         '[2026] "GET / HTTP/1.1" 200',
         '{"response_code": 2',
@@ -92,9 +95,9 @@ def test_lines_are_counted(bridge: Run, tmp_path: Path) -> None:
         "[" * 5000,
     )
     found = _blame(
-        bridge, tmp_path / "log", limited, limited, _line("429", "local_rate_limited", "RL"), _line(200), "", *broken
+        bridge, tmp_path / "log", limited, limited, _line("429", "local_rate_limited", "RL"), *served, "", *broken
     )
-    assert (found["succeeded"], found["explained"], found["unknown"], found["broken"]) == (1, 3, 0, len(broken))
+    assert (found["succeeded"], found["explained"], found["unknown"], found["broken"]) == (3, 3, 0, len(broken))
     assert [answer["count"] for answer in found["answers"]] == [3]
 
 

@@ -44,7 +44,26 @@ _kuadrant := "kuadrant.io/AuthPolicy"
 # description: |
 #   What explains each of `answers`, `{route, status, flags, details}`: `{rule, known, fields, message}`. `known` is false if
 #   the rule or the cause is unknown; `fields` are `{policyKind, field, value, policies, path}`.
-explanations := [_explained(answer) | some answer in input.answers]
+#   Null is for an answer without an error.
+explanations := [_explained_if_error(answer) | some answer in input.answers]
+
+_explained_if_error(answer) := null if {
+	_succeeded(answer)
+} else := _explained(answer)
+
+# An answer of the backend, or one that no known cause explains. Flags that mean no error are those of clients that close
+# the connection, of a delay that a policy injects, and of Envoy's cache.
+_succeeded(answer) if {
+	answer.status >= 100
+	answer.status < 400
+	{flag | some flag in split(answer.flags, ","); flag != ""} - {"DC", "DI", "RFCF", "-"} == set()
+	not _denied(answer)
+}
+
+_denied(answer) if {
+	not answer.details in {"", "via_upstream"}
+	_cause(answer)
+}
 
 _explained(answer) := {"rule": node, "known": true, "fields": [_whole_policy(policy) | some policy in policies], "message": ""} if {
 	_cause(answer).rejected
@@ -94,10 +113,19 @@ _rule_or_null(name) := _rule(name) if {
 _cause(answer) := [cause | some cause in _causes; _matches(cause, answer)][0]
 
 _matches(cause, answer) if {
-	object.get(cause, "status", answer.status) == answer.status
+	object.get(cause, "status", answer.status) in _statuses(answer)
 	_has_flag(cause, answer)
 	_has_detail(cause, answer)
 }
+
+# The statuses that an answer may have had: to a gRPC call, the proxy answers with 200, and the reason is in `grpc-status`
+# (Envoy, "HTTP to gRPC status"). A filter or a rule may answer HTTP itself with 200, too.
+_statuses(answer) := {answer.status} if {
+	answer.status != 200
+} else := {answer.status} if {
+	startswith(answer.details, "direct_response")
+	not startswith(answer.route, "grpcroute/")
+} else := {answer.status} | {cause.status | some cause in _causes}
 
 _has_flag(cause, _) if not cause.flags
 
@@ -132,7 +160,7 @@ _denying(answer, fields) := [field | some field in fields; _named_policy(answer)
 } else := fields
 
 _named_policy(answer) := keys.format("security.istio.io", "AuthorizationPolicy", found[1], found[2]) if {
-	answer.status == 403
+	403 in _statuses(answer)
 	[found] := regex.find_all_string_submatch_n(`^rbac_access_denied_matched_policy\[ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[`, answer.details, 1)
 }
 

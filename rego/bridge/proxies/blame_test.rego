@@ -56,6 +56,41 @@ test_answer_is_explained_by_the_field_that_makes_it if {
 	}
 }
 
+test_grpc_call_that_the_proxy_answers_with_200_is_explained_by_flags_and_details if {
+	every example in [
+		["RL", "local_rate_limited", "/rateLimit/local"],
+		["RL", "", "/rateLimit"],
+		["UAEX", "ext_authz_denied", "/extAuth"],
+		["-", "jwt_authn_access_denied{Jwt_is_missing}", "/jwt"],
+		["", "rbac_access_denied_matched_policy[none]", "/authorization"],
+		["UT", "response_timeout", "/timeout/http/requestTimeout"],
+		["DC,UO", "", "/circuitBreaker"],
+		["FI", "fault_filter_abort", "/faultInjection"],
+	] {
+		[flags, details, field] := example
+		found := _explained([_all_traffic, _all_security], _answer(200, flags, details))
+		[found.known, [one.field | some one in found.fields]] == [true, [field]]
+	}
+	_explained([], {"route": "grpcroute/shop/rpc/rule/0/match/0/all", "status": 200, "flags": "", "details": "direct_response"}).known
+	found := _explained([_all_traffic], _answer(200, "UC", "upstream_reset_after_response_started{connection_termination}"))
+	not found.known
+}
+
+test_answer_below_400_without_a_flag_of_an_error_has_no_explanation if {
+	every example in [
+		[200, "", "via_upstream"],
+		[200, "-", ""],
+		[101, "DC", "via_upstream"],
+		[200, "DI", "via_upstream"],
+		[302, "", "direct_response"],
+		[200, "", "direct_response"],
+	] {
+		[status, flags, details] := example
+		_explained([_all_traffic, _all_security], _answer(status, flags, details)) == null
+	}
+	_explained([_all_traffic], _answer(0, "DC", "downstream_remote_disconnect")) != null
+}
+
 test_explanation_has_the_value_and_the_policies_that_set_it if {
 	found := _explained([_timeout("15s")], _answer(504, "UT", "response_timeout"))
 	found.fields == [{
