@@ -68,6 +68,14 @@ test_policies_of_a_request_are_those_of_its_own_way_through_delegating_rules if 
 	[one.policy | some entry in found.policies; entry.target == _named("middle", "own"); some path in entry.paths; some one in path.policies] == ["example.com/ColorPolicy/shop/other"]
 }
 
+test_rule_that_delegates_a_request_is_not_a_target_of_its_policies if {
+	policies := [testing.color("shop", "top", 1, [testing.ref("HTTPRoute", "top")], {"color": "red"})]
+	found := _request(array.concat([_top, _middle, _leaf], policies), {"host": "top.test", "path": "/a/b/c"})
+	targets := [entry.target | some entry in found.policies]
+	_named("leaf", "deep") in targets
+	{target | some target in targets; target in {_named("top", "hand"), _named("middle", "further")}} == set()
+}
+
 test_weighted_routes_among_several_matches_have_a_warning if {
 	plain := testing.route("plain", [_public], [{"name": "all", "matches": [_prefix("/w")]}])
 	weighted := object.union(

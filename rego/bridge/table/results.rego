@@ -107,11 +107,12 @@ reachable_backends(candidate) := [node | some place, node in nodes; not node in 
 #   The effective policies of all kinds for the requests that a rule serves at an entry point, in the form of `effective`,
 #   from the top down: at the nodes of the path to the rule, at the rule, and at the backends that requests reach
 #   (`results_of`) and their ports. Only paths through the entry point, and through the rules that delegated the request, `way`,
-#   count.
+#   count. These rules are no targets, as they serve no requests themselves.
 policies(way, rule, results) := _policies(way, rule, reachable_backends(array.concat(results.backends, results.filterBackends)))
 
 _policies(way, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
 	some node in array.concat(_nodes_to(way, rule), reachable_backends)
+	not hierarchy.delegates(node)
 	some kind in sort(kinds.in_use)
 	scopes.acts_at(kind, node)
 	not _by_its_section(kind, node, way, rule, reachable_backends)
