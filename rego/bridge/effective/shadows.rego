@@ -30,11 +30,15 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 
 	# The lowest first: a rule may have the fields of the one that delegated the request to it.
 	rules := [node | some node in array.reverse(entry.path); levels.of(node) == "Rule"]
-	shadows := object.union_n([{field.path: {"field": field, "node": node}} |
-		some field in fields
-		object.get(entry.spec, leaves.segments(field.path), null) != null
-		node := [rule | some rule in rules; _has_own(hierarchy.rule_of(rule), field)][0]
-	])
+	shadows := {path: found[count(found) - 1] |
+		some path in {field.path | some field in fields}
+		object.get(entry.spec, leaves.segments(path), null) != null
+		found := [there |
+			some node in rules
+			there := _shadows_in(node, [field | some field in fields; field.path == path])
+			there != []
+		][0]
+	}
 	shadows != {}
 	paths := {leaves.segments(path) | some path, _ in shadows}
 	placed := {pointer: [value, shadow.node] |
@@ -44,6 +48,11 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 		value != null
 	}
 } else := entry
+
+# The fields of a rule that replace a field of policies, by these entries of the kind.
+_shadows_in(node, fields) := [{"field": field, "node": node} | some field in fields; _has_own(rule, field)] if {
+	rule := hierarchy.rule_of(node)
+}
 
 _has_own(rule, field) if {
 	object.get(rule, leaves.segments(field.rule), null) != null

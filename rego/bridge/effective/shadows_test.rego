@@ -53,3 +53,38 @@ test_explanation_and_comparison_have_it_too if {
 	found := effective.explanations("example.com/ColorPolicy", testing.cart_pay, "") with input as world
 	[entry.spec.theme | some entry in found] == ["pale"]
 }
+
+test_entry_of_the_kind_that_counts_has_nothing_of_another_with_its_path if {
+	first := {"path": "/depth", "rule": "/look", "unless": "/plain", "values": {"/depth/a": "/look"}}
+	entry := _entry([first, {"path": "/depth", "rule": "/other"}], {"look": 7, "other": 8})
+	entry.spec.depth == 8
+	[one.field | some one in entry.shadowed] == ["/other"]
+	_entry([first, {"path": "/depth", "rule": "/other"}], {"look": 7, "other": 8, "plain": true}).spec.depth == 8
+}
+
+_delegating(delegated, own) := {"changes": {"upsert": [changed |
+	some obj in array.concat(testing.world, [
+		_policy,
+		testing.route("above", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [object.union(delegated, {
+			"name": "hand",
+			"matches": [{"path": {"value": "/a"}}],
+			"backendRefs": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "below"}],
+		})]),
+		testing.route("below", [], [object.union(own, {"name": "own", "matches": [{"path": {"value": "/a/b"}}]})]),
+	])
+	changed := object.union(obj, {"spec": {"shadowedBy": [{"path": "/theme", "rule": "/look"}, {"path": "/theme", "rule": "/other"}] | obj.metadata.name == "colorpolicy"; obj.kind == "PolicyKind"}})
+]}}
+
+test_lowest_rule_with_any_such_field_counts if {
+	below := "gateway.networking.k8s.io/HTTPRoute/shop/below#own"
+	above := "gateway.networking.k8s.io/HTTPRoute/shop/above#hand"
+	every case in [
+		{"above": {"other": "loud"}, "below": {"look": "pale"}, "theme": "pale", "by": below},
+		{"above": {"other": "loud"}, "below": {}, "theme": "loud", "by": above},
+		{"above": {"look": "pale"}, "below": {"look": "dim", "other": "loud"}, "theme": "loud", "by": below},
+	] {
+		[entry] := effective.policies_of("example.com/ColorPolicy", below, "") with input as _delegating(case.above, case.below)
+		entry.spec.theme == case.theme
+		[one.by | some one in entry.shadowed] == [case.by]
+	}
+}

@@ -70,12 +70,12 @@ judged[type][namespace][name] := [object.union(target, before) |
 	former := _before(object_key)
 	targets := by_object[type][namespace][name]
 	some target in array.concat(targets, _targets_of(_former_ports(object_key, former, targets)))
-	before := {"before": _former_policies(target, former) | input.changes}
+	before := {"before": _former_policies(_as_named_before(target, former), former) | input.changes}
 ] if {
 	_existing[type][namespace][name]
 }
 
-# The targets before the change of the query, and the same by target and path as JSON; empty without a change. A query
+# The targets before the change of the query, which these are, and the same by target and path as JSON; empty without a change. A query
 # about many objects has them as `input.before`, because each evaluation with another input drops what OPA has cached.
 _before(object_key) := {} if {
 	not input.changes
@@ -85,7 +85,11 @@ _before(object_key) := {} if {
 	targets := at(object_key) with input as {"identified": true}
 } else := {}
 
-_by_path(targets) := {"all": targets, "by_path": {json.marshal([target.target, target.path]): target | some target in targets}}
+_by_path(targets) := {
+	"all": targets,
+	"named": {target.target: true | some target in targets},
+	"by_path": {json.marshal([target.target, target.path]): target | some target in targets},
+}
 
 # The ports that policies named before the change and none names after it.
 _former_ports(object_key, former, targets) := {node |
@@ -94,6 +98,15 @@ _former_ports(object_key, former, targets) := {node |
 	contains(other.target, "#")
 	node := hierarchy.canonical_key(other.target)
 } - {target.target | some target in targets}
+
+# A target, or its Service if no policy named the port before: what was in effect for that was so at all of its ports.
+_as_named_before(target, former) := target if {
+	not hierarchy.is_port(target.target)
+} else := target if {
+	former.named[target.target]
+} else := object.union(target, {"target": object_key, "path": [node | some node in target.path; node != target.target], "sections": [""]}) if {
+	object_key := keys.object_of(target.target)
+}
 
 # The policies on the same path. On a path that is new, what was in effect for the same section on any path, those of its
 # Gateway first. On a path with other requests than before, also what was in effect for these elsewhere.

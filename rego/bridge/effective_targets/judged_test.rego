@@ -59,6 +59,18 @@ test_a_port_that_no_policy_names_any_longer_is_judged_once_more if {
 	}
 }
 
+test_a_port_that_a_policy_names_first_has_the_former_values_of_its_service if {
+	whole := testing.timeout("whole", 1, [testing.service_ref("cart")], {"request": "9s", "idle": "1m"})
+	at_port := testing.timeout("port", 2, [object.union(testing.service_ref("cart"), {"sectionName": "http"})], {"request": "1s"})
+	found := {target.target: {"now": target.policies["example.com/TimeoutPolicy"].spec, "before": target.before["example.com/TimeoutPolicy"].spec} |
+		some target in _judged("core/Service", "cart", array.concat(testing.world, [whole]), {"changes": {"upsert": [at_port]}})
+	}
+	found == {
+		"core/Service/shop/cart": {"now": {"request": "9s", "idle": "1m"}, "before": {"request": "9s", "idle": "1m"}},
+		"core/Service/shop/cart#http": {"now": {"request": "1s"}, "before": {"request": "9s", "idle": "1m"}},
+	}
+}
+
 test_without_a_change_there_is_no_before if {
 	targets := _judged("gateway.networking.k8s.io/HTTPRoute", "store", _with_pay, {})
 	count(targets) == 2
