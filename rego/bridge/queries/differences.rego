@@ -65,7 +65,8 @@ impact := {
 		policy.policy == input.policy
 	]
 	acting := {target | some [target, _] in on_paths}
-	affected := array.concat(sort(acting), array.slice(reachable, limit, count(reachable)))
+	beyond := [target | some target in array.slice(reachable, limit, count(reachable)); target in counted]
+	affected := array.concat(sort(acting), beyond)
 	names := ["Programmed", "PartiallyProgrammed", "Overridden"]
 	outcomes := {name: count([1 | some [_, outcome] in on_paths; outcome == name]) | some name in names}
 	changes := {
