@@ -25,6 +25,7 @@ class Proxy:
     def __init__(self, pbctl: Run, folder: Path) -> None:
         self.pbctl = pbctl
         self.file = folder / "dump.json"
+        self.objects = FOLDER / "objects.yaml"
         self.dump: Object = json.loads((FOLDER / "config_dump.json").read_text())
         clusters, listeners, routes = self.dump["configs"]
         self.clusters = [one["cluster"] for one in clusters["dynamic_active_clusters"]]
@@ -77,9 +78,7 @@ class Proxy:
     def rows(self, *arguments: str) -> list[Object]:
         """Return all rows of the answer."""
         self.file.write_text(json.dumps(self.dump))
-        done = self.pbctl(
-            "verify", "--config-dump", self.file, "--manifests", FOLDER / "objects.yaml", "-o", "json", *arguments
-        )
+        done = self.pbctl("verify", "--config-dump", self.file, "--manifests", self.objects, "-o", "json", *arguments)
         rows: list[Object] = json.loads(done.stdout)["rows"]
         states = {row["state"] for row in rows}
         code = 1 if states & {"differs", "missing in the proxy", "stale"} else 0 if "verified" in states else 2
@@ -651,13 +650,29 @@ def test_rule_whose_requests_the_proxy_answers_itself_differs(proxy: Proxy) -> N
     assert "verified" not in proxy.states().values()
 
 
-def test_rule_that_redirects_has_no_limit_and_the_reason(proxy: Proxy) -> None:
+def _redirect_checkout(proxy: Proxy) -> None:
     route = proxy.route("checkout")
     del route["route"]
     route["redirect"] = {"host_redirect": "www.example.com"}
     del route["typed_per_filter_config"]["envoy.filters.http.local_ratelimit"]
-    messages = {row["field"]: row["message"] for row in proxy.rows() if row["state"] == "missing in the proxy"}
-    assert messages["/rateLimit/local/rules"].startswith("Envoy Gateway limits only requests to backends")
+
+
+def test_limit_is_not_missing_at_a_rule_that_redirects(proxy: Proxy, tmp_path: Path) -> None:
+    _redirect_checkout(proxy)
+    text = proxy.objects.read_text()
+    before, backends, after = text.rpartition("backendRefs: [{name: cart, port: 80}]")
+    assert backends
+    redirect = "filters: [{type: RequestRedirect, requestRedirect: {hostname: www.example.com}}]"
+    proxy.objects = tmp_path / "objects.yaml"
+    proxy.objects.write_text(f"{before}{redirect}{after}")
+    limits = {row["field"]: row for row in proxy.rows("--all") if row["field"].startswith("/rateLimit/local")}
+    assert {row["state"] for row in limits.values()} == {"cannot be read"}
+    assert limits["/rateLimit/local/rules"]["message"] == "Envoy Gateway limits only requests to backends"
+
+
+def test_limit_is_missing_if_only_the_proxy_redirects(proxy: Proxy) -> None:
+    _redirect_checkout(proxy)
+    assert "/rateLimit/local/rules" in {row["field"] for row in proxy.rows() if row["state"] == "missing in the proxy"}
 
 
 def _add_host_that_no_route_has(proxy: Proxy) -> None:

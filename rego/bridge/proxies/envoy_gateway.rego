@@ -229,11 +229,11 @@ _abouts_of_route(routes, route) := [{"splits": count(clusters) > 0, "rest": abou
 		"requires": filters.requires,
 		"names": filters.policies,
 		"values": object.union(filters.values, {_btp: object.union(filters.values[_btp], _of_route(route))}),
-		"because": _because(route),
 	}
 ]
 
-# A route that answers requests itself instead of a backend, if the rule does not say so.
+# A route that answers requests itself instead of a backend: if the rule does not say so, nothing is known of it, else it has
+# no limits (internal/xds/translator, `patchRoute` of local_ratelimit.go and `patchRouteWithRateLimit` of ratelimit.go).
 _itself(route, node) := {} if {
 	route.route
 } else := object.union(
@@ -241,6 +241,8 @@ _itself(route, node) := {} if {
 	{"answers": [status, _refusal] | status := route.directResponse.status},
 ) if {
 	_has_backends(node)
+} else := {"because": {_btp: {pointer: "Envoy Gateway limits only requests to backends" | some pointer in ["/rateLimit/local", "/rateLimit/local/rules", "/rateLimit/global"]}}} if {
+	hierarchy.rule_of(node)
 } else := {}
 
 # What the filters of the routes of a listener say, a function of their configuration only, which many routes share.
@@ -281,11 +283,6 @@ _has_backends(node) if {
 }
 
 _refusal := "Envoy Gateway makes it so if it cannot use a policy or a backend of the rule; see their statuses"
-
-# Why a route has no limit of its own.
-_because(route) := {_btp: {pointer: "Envoy Gateway limits only requests to backends" | some pointer in ["/rateLimit/local", "/rateLimit/local/rules"]}} if {
-	not route.route
-} else := {}
 
 # The code is in the listener's filters; a route that has its own replaces it.
 _of_lua(filters) := [{"type": "Route"} | some one in filters.lua; count(object.keys(one.config) - {"@type", "config"}) > 0]

@@ -18,7 +18,7 @@ _eep := "gateway.envoyproxy.io/EnvoyExtensionPolicy"
 _ctp := "gateway.envoyproxy.io/ClientTrafficPolicy"
 
 _facts(resources) := facts if {
-	read := envoy_gateway.facts with input as {"resources": testing.parts_by_type(resources)}
+	read := envoy_gateway.facts with input.resources as testing.parts_by_type(resources)
 	facts := {testing.with_about(fact) | some fact in read}
 }
 
@@ -521,8 +521,13 @@ test_routes_are_unknown_beside_a_virtual_host_without_rules if {
 	set() == {text | some fact in _facts([object.union(host, {"routes": ["patched", "httproute/shop/cart/rule/0/match/0/all"]})]); fact.key == "routes infra/public/http"; some text in fact.unknown}
 }
 
-test_route_to_no_backend_states_why_it_has_no_local_limit if {
-	redirect := _route_fact({"redirect": {"hostRedirect": "www.example.com"}})
-	redirect.because[_btp]["/rateLimit/local/rules"] == "Envoy Gateway limits only requests to backends"
-	_route_fact({"route": {"cluster": "one"}}).because == {}
+test_route_of_a_rule_that_redirects_states_why_it_has_no_limits if {
+	redirecting := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "pay", "filters": [{"type": "RequestRedirect"}]}])
+	redirect := {"redirect": {"hostRedirect": "www.example.com"}}
+	fact := _route_fact(redirect) with input.changes as {"upsert": [redirecting]}
+	fact.because[_btp] == {pointer: "Envoy Gateway limits only requests to backends" |
+		some pointer in ["/rateLimit/local", "/rateLimit/local/rules", "/rateLimit/global"]
+	}
+	other := _route_fact(redirect) with input.changes as testing.changed([]).changes
+	[other.unknown, "because" in object.keys(other)] == [["the proxy answers the requests of this rule itself"], false]
 }

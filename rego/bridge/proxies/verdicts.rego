@@ -379,8 +379,8 @@ _state(entry, family, kind, pointer, about) := {"state": "missing in the proxy",
 	actual != []
 } else := {"state": "cannot be read", "actual": null, "message": "the proxy does not state it"}
 
-# The vendor's rules may know why the proxy has no value.
-_explained_state(state, why) := object.union(state, {"message": why}) if {
+# A vendor may leave a value out where its proxies cannot use it.
+_explained_state(state, why) := object.union(state, {"state": "cannot be read", "message": why}) if {
 	state.state == "missing in the proxy"
 	why != ""
 } else := state
