@@ -16,7 +16,7 @@ refusals(entry) := {[one.policy, message] |
 	message := sprintf("%s rejects %s, so its proxies answer %d themselves: %s", [about.name, keys.describe(one.policy), about.status, reason])
 }
 
-# What a controller says of a policy that it rejects, at the Gateway of a path.
+# The messages of a controller that rejects a policy, at the Gateway of a path or the listener that it names.
 _rejection(policy, controller, path) := concat("; ", messages) if {
 	obj := lookup.get(policy)
 	messages := sort({object.get(condition, "message", "it gives no reason") |
@@ -36,6 +36,15 @@ _is_of_path(policy, ref, path) if {
 	key := keys.format(object.get(ref, "group", keys.gateway_api), object.get(ref, "kind", "Gateway"), object.get(ref, "namespace", keys.parse(policy).namespace), ref.name)
 	some node in path
 	keys.object_of(node) == key
+	not _is_other_section(path, key, object.get(ref, "sectionName", ""))
+}
+
+# A path runs through sections of an object, but not through this one.
+_is_other_section(path, object_key, name) if {
+	name != ""
+	sections := {node | some node in path; contains(node, "#"); keys.object_of(node) == object_key}
+	sections != set()
+	not keys.section(object_key, name) in sections
 }
 
 _is_outdated(condition, obj) if condition.observedGeneration < obj.metadata.generation

@@ -21,8 +21,10 @@ _policy_with_status(ancestor, condition) := {
 	)]},
 }
 
-_messages(ancestor, condition, outcome) := messages if {
-	found := effective.refusals({"path": _refusing_path, "policies": [{"policy": _refused, "outcome": outcome}]}) with input as {"changes": {"upsert": [_policy_with_status(ancestor, condition)]}}
+_messages(ancestor, condition, outcome) := _messages_on(_refusing_path, ancestor, condition, outcome)
+
+_messages_on(path, ancestor, condition, outcome) := messages if {
+	found := effective.refusals({"path": path, "policies": [{"policy": _refused, "outcome": outcome}]}) with input as {"changes": {"upsert": [_policy_with_status(ancestor, condition)]}}
 	messages := [message | some [_, message] in found]
 }
 
@@ -38,4 +40,13 @@ test_policy_is_not_refused_by_other_controllers_at_other_gateways_or_before_its_
 		_messages({}, condition, "Programmed") == []
 	}
 	_messages({}, {}, "Overridden") == []
+}
+
+test_policy_is_refused_at_the_listener_that_the_status_names if {
+	path := array.concat(array.slice(_refusing_path, 0, 2), ["gateway.networking.k8s.io/Gateway/infra/public#https", _refusing_path[2]])
+	at := {name: {"ancestorRef": {"namespace": "infra", "name": "public", "sectionName": name}} | some name in ["http", "https", ""]}
+	{name: count(_messages_on(path, ancestor, {}, "Programmed")) | some name, ancestor in at} == {"http": 0, "https": 1, "": 1}
+
+	# A path that ends above the listeners.
+	count(_messages(at.http, {}, "Programmed")) == 1
 }

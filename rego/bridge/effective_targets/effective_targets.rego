@@ -5,6 +5,7 @@
 #   once for each path, with everything that is in effect there. A policy is a target too, with its conditions.
 package bridge.effective_targets
 
+import data.bridge.attachment
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.index
@@ -227,7 +228,7 @@ _nodes(object_key) := sections if {
 } else := {object_key} | _named_ports(object_key)
 
 _named_ports(object_key) := {node |
-	some policy in index.policies_at("targeted", object_key)
+	some policy in attachment.permitted_policies_targeting(object_key)
 	kinds.of_policy(policy)
 	some ref in policies.named_refs(policy)
 	ref.object == object_key

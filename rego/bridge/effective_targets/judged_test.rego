@@ -71,6 +71,15 @@ test_a_port_that_a_policy_names_first_has_the_former_values_of_its_service if {
 	}
 }
 
+test_a_port_is_no_target_by_a_policy_of_another_namespace_without_permission if {
+	at_port := [object.union(testing.service_ref("cart"), {"namespace": "shop", "sectionName": "http"})]
+	ours := testing.timeout("ours", 1, at_port, {"request": "1s"})
+	every case in [[ours, {"core/Service/shop/cart", "core/Service/shop/cart#http"}], [object.union(ours, {"metadata": {"namespace": "infra"}}), {"core/Service/shop/cart"}]] {
+		[policy, expected] := case
+		{target.target | some target in _judged("core/Service", "cart", array.concat(testing.world, [policy]), {})} == expected
+	}
+}
+
 test_without_a_change_there_is_no_before if {
 	targets := _judged("gateway.networking.k8s.io/HTTPRoute", "store", _with_pay, {})
 	count(targets) == 2

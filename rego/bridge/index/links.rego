@@ -125,6 +125,24 @@ backend_key(ref, namespace) := keys.named(
 # rule.
 backend_refs(rule) := array.concat([ref | some ref in rule.backendRefs], _filter_refs([rule]))
 
+# The same refs by their places in the rule.
+placed_backend_refs(rule) := object.union(
+	{sprintf("backendRefs[%d]", [place]): ref | some place, ref in rule.backendRefs},
+	{concat("", [place, ".", _backend_filters[filter.type], ".backendRef"]): ref |
+		some [place, filter] in placed_filters(rule)
+		ref := filter_ref(filter)
+	},
+)
+
+# The filters of a rule and of its backends, as `[place in the rule, filter]`.
+placed_filters(rule) := array.concat(
+	[[sprintf("filters[%v]", [place]), filter] | some place, filter in rule.filters],
+	[[sprintf("backendRefs[%v].filters[%v]", [number, place]), filter] |
+		some number, ref in rule.backendRefs
+		some place, filter in ref.filters
+	],
+)
+
 # The refs to backends in the filters of rules, and in the filters of the rules' own backends.
 _filter_refs(rules) := [ref |
 	some filters in array.concat([rule.filters | some rule in rules], [ref.filters | some rule in rules; some ref in rule.backendRefs])

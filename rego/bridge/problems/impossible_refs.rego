@@ -28,9 +28,9 @@ _impossible("Route", spec, namespace) := {[sprintf("parentRefs[%d]", [place]), "
 	some place, ref in spec.parentRefs
 	_is_named(ref)
 	not index.parent_key(ref, namespace)
-} | {[sprintf("rules[%d].backendRefs[%d]", [position, place]), "BackendNotFound"] |
+} | {[sprintf("rules[%d].%s", [position, place]), "BackendNotFound"] |
 	some position, rule in spec.rules
-	some place, ref in rule.backendRefs
+	some place, ref in index.placed_backend_refs(rule)
 	_is_named(ref)
 	not index.backend_key(ref, namespace)
 }

@@ -11,12 +11,19 @@ _problems_of(objects) := {[one.subject, one.reason, one.message] |
 test_name_that_no_object_can_have_is_a_problem if {
 	gateway := object.union(testing.gateway("odd", [testing.listener("http", 80)]), {"spec": {"gatewayClassName": "a/b"}})
 	_problems_of([gateway]) == {[sprintf("%s/Gateway/infra/odd", [keys.gateway_api]), "ParentNotFound", "spec.gatewayClassName names an object that cannot exist: check its name"]}
-	route := testing.route("odd", [{"name": "x/y"}], [{"backendRefs": [{"name": "z#1", "port": 80}]}])
+	mirror := {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "m/n", "port": 80}}}
+	authorization := {"type": "ExternalAuth", "externalAuth": {"protocol": "HTTP", "backendRef": {"name": "a b", "port": 80}}}
+	route := testing.route("odd", [{"name": "x/y"}], [{
+		"filters": [{"type": "RequestHeaderModifier"}, authorization],
+		"backendRefs": [{"name": "z#1", "port": 80, "filters": [mirror]}],
+	}])
 	_problems_of([route]) == {[testing_route, reason, message] |
 		testing_route := sprintf("%s/HTTPRoute/shop/odd", [keys.gateway_api])
 		some [reason, message] in [
 			["ParentNotFound", "spec.parentRefs[0] names an object that cannot exist: check its name"],
 			["BackendNotFound", "spec.rules[0].backendRefs[0] names an object that cannot exist: check its name"],
+			["BackendNotFound", "spec.rules[0].backendRefs[0].filters[0].requestMirror.backendRef names an object that cannot exist: check its name"],
+			["BackendNotFound", "spec.rules[0].filters[1].externalAuth.backendRef names an object that cannot exist: check its name"],
 		]
 	}
 }

@@ -68,7 +68,7 @@ _denied(answer) if {
 _explained(answer) := {"rule": node, "known": true, "fields": [_whole_policy(policy) | some policy in policies], "message": ""} if {
 	_cause(answer).rejected
 	node := _rule(answer.route)
-	policies := sort(_rejected_at(node))
+	policies := sort({policy | some [policy, _] in refused_at(node)})
 	count(policies) > 0
 } else := {"rule": _rule_or_null(answer.route), "known": true, "fields": [], "message": cause.message} if {
 	cause := _cause(answer)
@@ -91,14 +91,6 @@ _explained(answer) := {"rule": node, "known": true, "fields": [_whole_policy(pol
 }
 
 _pointers(cause) := {trim_space(sprintf("%s %s", [split(kind, "/")[1], pointer])) | some kind, pointers in cause.fields; some pointer in pointers}
-
-# The policies in effect at a rule because of which its proxies answer themselves (see `effective.refusals`).
-_rejected_at(node) := {policy |
-	some kind in queries.policy_kinds
-	acting.acts_at(kind, node)
-	some entry in engine.policies_of(kind, node, "")
-	some [policy, _] in engine.refusals(entry)
-}
 
 # The rule of a route, by the name that Envoy Gateway gives it. Undefined for other names, and if there is none.
 _rule(name) := hierarchy.canonical_key(keys.section(keys.format(keys.gateway_api, kind, found[2], found[3]), sprintf("[%s]", [found[4]]))) if {

@@ -187,3 +187,15 @@ test_500_of_a_proxy_itself_is_explained_by_the_policies_that_are_rejected if {
 	[other.known, other.fields] == [true, []]
 	contains(other.message, "cannot use a policy or a backend of the rule")
 }
+
+test_the_rejected_policy_is_the_reason_whatever_kind_the_query_asks_for if {
+	accepted := {"type": "Accepted", "status": "False", "reason": "Invalid", "message": "no such service"}
+	status := {"ancestors": [{"ancestorRef": {"namespace": "infra", "name": "public"}, "controllerName": "gateway.envoyproxy.io/gatewayclass-controller", "conditions": [accepted]}]}
+	changes := testing.changed(array.concat(_kinds, [object.union(_all_security, {"status": status}), _all_traffic]))
+	every asked in [{}, {"policyKind": _btp}] {
+		messages := proxies.rejections(testing.cart_pay) with input as object.union(changes, asked)
+		messages == {"Envoy Gateway rejects SecurityPolicy/shop/gate, so its proxies answer 500 themselves: no such service"}
+		[found] := proxies.explanations with input as object.union_n([changes, asked, {"answers": [_answer(500, "-", "direct_response")]}])
+		[one.policyKind | some one in found.fields] == [_sp]
+	}
+}

@@ -3,8 +3,9 @@ package bridge.proxies
 import data.bridge.effective as engine
 import data.bridge.hierarchy
 import data.bridge.index
+import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
-import data.bridge.queries
 import data.bridge.scopes as acting
 
 # Whether a proxy serves a rule: at each hostname that its route has in common with the listener, for each of its matches.
@@ -36,11 +37,18 @@ rule_doubts(node, proxy, path) := [row.message |
 
 # METADATA
 # description: Why the proxies of an implementation answer the requests of a rule themselves, as messages (see `effective.refusals`).
-rejections(node) := {message |
-	some kind in queries.policy_kinds
+rejections(node) := {message | some [_, message] in refused_at(node)}
+
+# METADATA
+# description: |
+#   The policies at a rule because of which the proxies answer its requests themselves, as `[policy, message]`, of all kinds,
+#   because an answer of a proxy does not depend on the kind that a query asks for.
+refused_at(node) := {refusal |
+	some kind, _ in implementations.refusing
+	kind in kinds.in_use
 	acting.acts_at(kind, node)
 	some entry in engine.policies_of(kind, node, "")
-	some [_, message] in engine.refusals(entry)
+	some refusal in engine.refusals(entry)
 }
 
 is_doubtful(row) if row.state in {"missing in the proxy", "cannot be read"}
@@ -79,8 +87,8 @@ _rule_row(node, entries, hosts) := _about_rule(served, served, "verified", "") i
 	served := first | {[host, one.match] | some one in entries; some host in one.hosts}
 	answers := {[status, why] |
 		some one in entries
-		[status, else_why] := one.answers
-		why := concat("; ", array.concat(sort(rejections(node)), [else_why | rejections(node) == set()]))
+		[status, reason_of_proxy] := one.answers
+		why := concat("; ", array.concat(sort(rejections(node)), [reason_of_proxy | rejections(node) == set()]))
 	}
 	[state, message] := _rule_state(expected, first, served, unknown, answers)
 }

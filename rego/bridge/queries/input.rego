@@ -57,7 +57,7 @@ input_problem := _changes_problem if {
 }
 
 # The text "false" would count as true.
-_flags := {"allPaths", "fields", "identified", "skipMissing", "staged"}
+_flags := {"allPaths", "everything", "fields", "identified", "problems", "refused", "skipMissing", "staged", "unmarked"}
 
 _changes_problem := error("InvalidInput", "changes must be an object with upsert and delete") if {
 	not is_object(input.changes)

@@ -43,17 +43,9 @@ _filter_backends(route_key, position) := [object.union(
 	{"filter": filter.type, "place": place, "port": object.get(ref, "port", null)},
 	_destination(route_key, ref, place),
 ) |
-	some [place, filter] in _filters_in(lookup.get(route_key).spec.rules[position])
+	some [place, filter] in index.placed_filters(lookup.get(route_key).spec.rules[position])
 	ref := index.filter_ref(filter)
 ]
-
-_filters_in(rule) := array.concat(
-	[[sprintf("filters[%v]", [place]), filter] | some place, filter in rule.filters],
-	[[sprintf("backendRefs[%v].filters[%v]", [number, place]), filter] |
-		some number, ref in rule.backendRefs
-		some place, filter in ref.filters
-	],
-)
 
 _destination(route_key, ref, place) := {
 	"backend": key,

@@ -37,6 +37,10 @@ test_a_text_or_a_number_is_no_flag if {
 	tree.error == _invalid("refused must be true or false")
 	status := v1.status with input as {"policies": [], "problems": "no"}
 	status.error == _invalid("problems must be true or false")
+	verify := v1.verify with input as {"targets": [], "everything": "false"}
+	verify.error == _invalid("everything must be true or false")
+	outcomes := v1.outcomes with input as object.union(testing.changed([]), {"policyKind": "example.com/ColorPolicy", "targets": [], "unmarked": "true"})
+	outcomes.error == _invalid("unmarked must be true or false")
 }
 
 test_a_policy_kind_that_is_none_is_an_error_that_names_the_active_kinds if {

@@ -15,7 +15,7 @@ import data.bridge.status as reporting
 status := problem if {
 	problem := queries.not_ready
 } else := problem if {
-	problem := queries.problem([["policies", "policies"], ["problems", {"type": "boolean"}, "problems must be true or false"]])
+	problem := queries.problem([["policies", "policies"]])
 } else := problem if {
 	problem := queries.unknown_field({"tallies", "problems", "former"})
 } else := [_with_problems(desired) | some key in input.policies; desired := queries.policy_status(key)]

@@ -18,7 +18,6 @@ tree := problem if {
 	problem := queries.problem([
 		["root", "optional node"],
 		["depth", {"type": "integer", "minimum": 0, "maximum": 15}, "depth must be a whole number from 0 to 15"],
-		["refused", {"type": "boolean"}, "refused must be true or false"],
 	])
 } else := problem if {
 	problem := queries.unknown_field({"root", "depth", "refused"})
