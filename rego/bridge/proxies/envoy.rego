@@ -155,6 +155,14 @@ _inner(config) := object.get(config, "config", {}) if {
 } else := config
 
 # METADATA
+# description: |
+#   The kind of an HTTP filter, by the type of its configuration: `ext_authz` of `….filters.http.ext_authz.v3.ExtAuthz`, whatever
+#   the name of the filter is. Undefined for others.
+filter_kind(config) := split(path, ".")[0] if {
+	[_, path] := split(config["@type"], ".filters.http.")
+}
+
+# METADATA
 # description: A message has this name, the last part of its type.
 is_of_type(config, name) if endswith(config["@type"], concat("", [".", name]))
 

@@ -584,8 +584,7 @@ _unknown_filters(manager) := [sprintf("the rules do not know what the filter %s 
 
 # The name is anything; Envoy looks at the type.
 _is_known_filter(filter) if {
-	[_, path] := split(filter.typedConfig["@type"], ".filters.http.")
-	split(path, ".")[0] in _of_other_features
+	envoy.filter_kind(filter.typedConfig) in _of_other_features
 }
 
 _is_known_filter(filter) if {

@@ -75,7 +75,7 @@ facts contains {
 	"key": _routes_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
 	"origins": _origins(resource.config),
-	"unknown": _unknown("configuration of routes", resource.config, ["typedPerFilterConfig"]),
+	"unknown": array.concat(_unknown("configuration of routes", resource.config, ["typedPerFilterConfig"]), _unknown_configs(resource.config)),
 } if {
 	some resource in input.resources.routes
 	not contains(resource.config.name, "/")
@@ -100,7 +100,10 @@ facts contains {
 	"key": _vhost_key({"routeConfig": resource.routeConfig, "virtualHost": resource.config.name}),
 	"hosts": [lower(domain) | some domain in object.get(resource.config, "domains", [])],
 	"origins": _origins(resource.config),
-	"unknown": _unknown("virtual host", resource.config, array.concat(["typedPerFilterConfig", "retryPolicy"], ["requireTls" | not startswith(resource.routeConfig, "listener~")])),
+	"unknown": array.concat(
+		_unknown("virtual host", resource.config, array.concat(["typedPerFilterConfig", "retryPolicy"], ["requireTls" | not startswith(resource.routeConfig, "listener~")])),
+		_unknown_configs(resource.config),
+	),
 } if {
 	some resource in input.resources.virtualHost
 	startswith(resource.config.name, sprintf("%s~", [resource.routeConfig]))
@@ -120,7 +123,7 @@ facts contains object.union(
 		"origins": _origins(resource.config),
 		"about": {
 			"values": {_policy: _values(envoy.shared(resource))},
-			"unknown": array.concat(envoy.unknown_of_route(envoy.shared(resource)), [envoy.answers_itself | envoy.shared(resource).directResponse]),
+			"unknown": _unknown_of_route(envoy.shared(resource)),
 		},
 	},
 	{field: value | some field, value in {"match": envoy.match(object.get(resource.config, "match", {})), "order": resource.order}; source.kind == "HTTPRoute"},
@@ -135,6 +138,44 @@ facts contains {"vendor": vendor.name, "proxy": resource.proxy, "unread": "route
 	startswith(resource.virtualHost, sprintf("%s~", [resource.routeConfig]))
 	not resource.config.metadata.filterMetadata[_source]
 }
+
+_unknown_of_route(route) := array.flatten([
+	envoy.unknown_of_route(route),
+	[envoy.answers_itself | route.directResponse],
+	_unknown_configs(route),
+	[text | some one in route.route.weightedClusters.clusters; some text in _unknown_configs(one)],
+])
+
+# Filters of a route, of a virtual host or of all routes may answer requests, or keep them from a retry.
+_unknown_configs(config) := [sprintf("the rules do not know what the filter %s does", [name]) |
+	some name, one in config.typedPerFilterConfig
+	not _is_known_config(one)
+]
+
+_is_known_config(config) if _is_known(envoy.active_config(config))
+
+# The type decides, as the name is anything. A route may only enable a filter of the connection manager.
+_is_known({})
+
+_is_known(config) if envoy.filter_kind(config) in _of_policies
+
+_is_known(config) if envoy.is_of_type(config, "RouteTransformations")
+
+_is_known(config) if envoy.is_of_type(config, "FilterTransformations")
+
+# Filters for policies of kgateway.
+_of_policies := {
+	"api_key_auth", "basic_auth", "buffer", "compressor", "cors", "csrf", "decompressor", "dynamic_forward_proxy", "dynamic_modules",
+	"ext_authz", "ext_proc", "grpc_json_transcoder", "grpc_web", "header_mutation", "health_check", "jwt_authn", "local_ratelimit",
+	"oauth2", "ratelimit", "rbac", "router", "set_metadata", "stateful_session",
+}
+
+_unknown_filters(manager) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
+	some filter in manager.httpFilters
+	not _is_known_filter(filter)
+]
+
+_is_known_filter(filter) if _is_known(filter.typedConfig)
 
 # A rule without a name has its place.
 _section(rule) := sprintf("[%s]", [trim_prefix(rule, "_rule-")]) if {
@@ -167,7 +208,7 @@ facts contains {
 	"place": [resource.config.name, place],
 	"unknown": array.concat(
 		envoy.unknown_of_manager(resource.config, chain, manager),
-		["the rules do not know which connections get its filter chain" | object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()],
+		array.concat(_unknown_filters(manager), ["the rules do not know which connections get its filter chain" | object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()]),
 	),
 } if {
 	some resource in input.resources.listener

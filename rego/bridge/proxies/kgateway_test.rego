@@ -63,6 +63,33 @@ test_rule_without_a_name_has_its_place_and_calls_have_no_match if {
 	_fact(_in_host("route", {})).unread == "routes of this version of kgateway do not name their rules"
 }
 
+_typed(kind) := {"@type": sprintf("type.googleapis.com/envoy.extensions.filters.http.%s.v3.Any", [kind])}
+
+test_filter_that_the_rules_do_not_know_is_named_wherever_it_is if {
+	source := {"kind": "HTTPRoute", "namespace": "shop", "name": "cart", "rule": "pay"}
+	off := {"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "disabled": true}
+	on := object.remove(off, ["disabled"])
+	every example in [[_typed("fault"), true], [off, true], [_typed("cors"), false], [on, false]] {
+		[config, is_unknown] := example
+		expected := ["the rules do not know what the filter one does" | is_unknown]
+		configs := {"typedPerFilterConfig": {"one": config}}
+		of_route := {"match": {"path": "/pay"}, "metadata": {"filterMetadata": {"dev.kgateway.route_source": source}}}
+		_fact(_in_host("route", object.union(of_route, object.union(configs, {"route": {"cluster": "one"}})))).unknown == expected
+		_fact(_in_host("route", object.union(of_route, {"route": {"weightedClusters": {"clusters": [configs]}}}))).unknown == expected
+		_fact(_in_host("virtualHost", object.union(configs, {"name": "listener~80~all"}))).unknown == expected
+		_fact(_part("routes", object.union(configs, {"name": "listener~80"}))).unknown == expected
+	}
+	manager := {"typedConfig": {
+		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		"rds": {"routeConfigName": "listener~80"},
+		"httpFilters": [{"name": "one", "typedConfig": _typed("lua")}, {"name": "two"}, {"name": "three", "typedConfig": _typed("router")}],
+	}}
+	_fact(_part("listener", {"name": "listener~80", "filterChains": [{"filters": [manager]}]})).unknown == [
+		"the rules do not know what the filter one does",
+		"the rules do not know what the filter two does",
+	]
+}
+
 test_hosts_and_routes_name_the_policies_of_listeners_and_gateways if {
 	config := object.union(_origins({"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}), {"typedPerFilterConfig": {}})
 	routes := _fact(_part("routes", object.union(config, {"name": "listener~80"})))
