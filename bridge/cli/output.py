@@ -25,7 +25,8 @@ class Answer:
     kubectl. `document` is the data for JSON, YAML and templates. `names` makes the names for `-o name`, by default
     those of the document's entries. `code` is the exit code. `whole`: the tables belong together, so `--watch` shows
     all of them again when one differs. `namespaced`: the option for a namespace chooses the entries. `hint` is the
-    command that a reader of the tables may type next. Without `headers` tables have only their rows.
+    command that a reader of the tables may type next. Without `headers` tables have only their rows. `keep` writes the
+    files that the command makes: it is called once, when nothing refuses the answer any more.
     """
 
     tables: Callable[[], Iterable[Block]]
@@ -37,6 +38,7 @@ class Answer:
     namespaced: bool = True
     hint: str = ""
     headers: bool = True
+    keep: Callable[[], None] = lambda: None
 
 
 def print_answer(output: str, answer: Answer) -> None:

@@ -97,6 +97,8 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     ignored, baseline = ignored_reasons(asked.more["ignore"]), asked.more["baseline"]
     if asked.more["write_baseline"] and not baseline:
         raise CommandError("--write-baseline needs --baseline FILE")
+    if asked.more["write_baseline"] and asked.watch:
+        raise CommandError("--watch and --write-baseline cannot be used together")
     find = partial(target_keys, with_policies=True)
     keys = await some_targets(engine.opa, asked.words, asked.namespace, find) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"]), None))
@@ -111,8 +113,8 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     if left_out := len(every) - len(found):
         nothing = nothing.replace("problems found.", f"problems found: --ignore leaves out {left_out}.")
     if asked.more["write_baseline"]:
-        _write_baseline(Path(baseline), found)
-        return Answer(list, f"Wrote {len(found)} problems to {baseline}.", found)
+        keep = partial(_write_baseline, Path(baseline), found)
+        return Answer(list, f"Wrote {len(found)} problems to {baseline}.", found, keep=keep)
     if baseline:
         found = await _without_known(engine, Path(baseline), found)
     found = [without_identity(problem) for problem in found]

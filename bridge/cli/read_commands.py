@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bridge.cli.command import command, option
-from bridge.cli.options import FORMATS, output_option
+from bridge.cli.options import FORMATS, SELECTOR, output_option
 from bridge.cli.output import Answer, names_of, print_answer, print_error
 from bridge.cli.reading import Ask, Asked, asked_for, read
 from bridge.cli.source import SEVERAL
@@ -42,6 +42,10 @@ def read_command(
     def declare(function: Ask) -> click.Command:
         ask = of_one_cluster(with_labels(in_namespace(function)))
 
+        def sent(asked: Asked) -> Iterable[str] | None:
+            own = queries(asked) if callable(queries) else queries
+            return own if own is None or SELECTOR not in parameters else {*own, *OF_SELECTOR}
+
         def answered(asked: Asked) -> tuple[Answer, int]:
             types = check(asked)
             if asked.watch:
@@ -52,10 +56,11 @@ def read_command(
                 asked.source,
                 lambda engine: ask(engine, asked),
                 types,
-                queries=queries(asked) if callable(queries) else queries,
+                queries=sent(asked),
                 only_merging=only_merging,
                 question=_question(asked.words) if asked.words and at_targets(asked) else None,
             )
+            answer.keep()
             if code:  # not all of the source was read
                 answer = replace(answer, nothing=f"{answer.nothing.rstrip('.')}, as far as the source could be read.")
             return answer, code or answer.code
@@ -191,6 +196,9 @@ def in_namespace(ask: Ask) -> Ask:
         return _name_namespace(answer, asked, engine.namespace, " (-A: in all namespaces).")
 
     return ask_there
+
+
+OF_SELECTOR = ("resource_versions",)  # the queries of `with_labels`
 
 
 def with_labels(ask: Ask) -> Ask:

@@ -1,5 +1,8 @@
 """Namespaces on the command line: as kubectl takes them, and named where they have nothing."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tests.e2e.conftest import ROOT, SHOP, Run
@@ -81,6 +84,36 @@ def test_labels_that_no_object_has_are_an_error(bridge: Run, words: tuple[str, .
     other = bridge(*words, "-n=blog", "-l=!team", "--manifests", SHOP)
     assert other.returncode != 2
     assert "selects no object" not in other.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("problems",), ("get", "gateways"), ("get", "policies"), ("status",), ("effective",)]
+)
+def test_labels_without_policies_are_no_error_unless_no_object_has_them(
+    bridge_process: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    gateway = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": "front", "namespace": "blog", "labels": {"team": "web"}},
+        "spec": {"gatewayClassName": "open", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
+    }
+    (tmp_path / "gateway.json").write_text(json.dumps(gateway))
+    found = bridge_process(*words, "-l=team=web", "--manifests", tmp_path)
+    assert found.returncode != 2, found.stderr
+    none = bridge_process(*words, "-l=team=none", "--manifests", tmp_path)
+    assert none.returncode == 2
+    assert "error: -l selects no object: check its labels\n" in none.stderr
+
+
+def test_labels_that_no_object_has_leave_the_baseline_as_it_is(bridge: Run, tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.json"
+    baseline.write_text("as before")
+    write = ("problems", "--manifests", SHOP, "--baseline", baseline, "--write-baseline")
+    assert bridge(*write, "-l=team=none").returncode == 2
+    assert baseline.read_text() == "as before"
+    assert bridge(*write).returncode == 0
+    assert "problems" in json.loads(baseline.read_text())
 
 
 def test_problems_of_a_kind_without_objects_are_an_error(bridge: Run) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bridge.cli.config_dumps import QUERIES as OF_PROXIES
+from bridge.cli.read_commands import OF_SELECTOR
 from bridge.cli.reading import COMMON, OF_EVERY_COMMAND
 
 Function = tuple[str, str]  # its module and its name
@@ -71,15 +72,19 @@ def reached(start: Function) -> set[Function]:
     return found
 
 
-def sent(command: str) -> set[str]:
-    """The queries that a command sends, without those of every command."""
-    start = f"bridge.cli.{command}", command
+def sent(command: str, function: str = "") -> set[str]:
+    """The queries that a command sends, or another function of its module, without those of every command."""
+    start = f"bridge.cli.{command}", function or command
     return {name for function in reached(start) for name in sent_by(function)} - {*OF_EVERY_COMMAND}
 
 
 @pytest.mark.parametrize("command", SMALL)
 def test_command_with_few_rules_names_every_query_that_it_sends_and_no_other(command: str) -> None:
     assert sent(command) == {*importlib.import_module(f"bridge.cli.{command}").QUERIES}
+
+
+def test_option_for_labels_names_every_query_that_it_sends_and_no_other() -> None:
+    assert sent("read_commands", "with_labels") == {*OF_SELECTOR}
 
 
 def test_common_queries_are_those_that_the_other_commands_send() -> None:
