@@ -202,9 +202,9 @@ def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[t
         return
     from bridge.sources.commits import manifests_at
 
-    with manifests_at(base, files) as (tree, paths, missing):
-        for path in missing:
-            print_error(f"warning: {path} does not exist at {base}: all of its objects are new, and none is deleted")
+    with manifests_at(base, files) as (tree, paths, warnings):
+        for warning in warnings:
+            print_error(f"warning: {warning}")
         prefix = f"{tree}/"
         yield (
             dataclasses.replace(source, manifests=tuple(paths)),

@@ -274,6 +274,24 @@ def test_a_submodule_among_the_manifests_is_an_error_and_not_new_objects(bridge:
     _git(clone, "submodule", "--quiet", "deinit", "--force", "shared")
     without = bridge("analyze", clone / "deploy", clone / "shared", "--base", "HEAD")
     assert without.returncode == 0, without.stderr
+    assert "warning: shared is a submodule that is not checked out: its manifests are not read" in without.stderr
+    _git(clone, "update-index", "--cacheinfo", f"160000,{_git(clone, 'rev-parse', 'HEAD')},shared")
+    for path in (clone, clone / "shared"):
+        moved = bridge("analyze", path, "--base", "HEAD")
+        assert moved.returncode == 2
+        assert "error: shared is a submodule that differs between HEAD and the index" in moved.stderr
+    beside = bridge("analyze", clone / "deploy", "--base", "HEAD")
+    assert beside.returncode == 0, beside.stderr
+
+
+def test_files_whose_names_are_no_utf8_do_not_hinder_a_comparison(bridge: Run, clone: Path) -> None:
+    for folder in (clone, clone / "deploy"):
+        Path(os.fsdecode(bytes(folder) + b"/caf\xe9.txt")).write_text("")
+    _git(clone, "add", ".")
+    _git(clone, "commit", "--quiet", "--message", "names")
+    for path in (clone / "deploy", clone):
+        answer = bridge("analyze", path, "--base", "HEAD")
+        assert answer.returncode == 0, answer.stderr
 
 
 @pytest.mark.parametrize(

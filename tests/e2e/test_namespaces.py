@@ -90,7 +90,7 @@ def test_labels_that_no_object_has_are_an_error(bridge: Run, words: tuple[str, .
     "words", [("problems",), ("get", "gateways"), ("get", "policies"), ("status",), ("effective",)]
 )
 def test_labels_without_policies_are_no_error_unless_no_object_has_them(
-    bridge_process: Run, tmp_path: Path, words: tuple[str, ...]
+    bridge: Run, bridge_process: Run, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     gateway = {
         "apiVersion": "gateway.networking.k8s.io/v1",
@@ -99,9 +99,10 @@ def test_labels_without_policies_are_no_error_unless_no_object_has_them(
         "spec": {"gatewayClassName": "open", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
     }
     (tmp_path / "gateway.json").write_text(json.dumps(gateway))
-    found = bridge_process(*words, "-l=team=web", "--manifests", tmp_path)
+    run = bridge_process if words == ("effective",) else bridge  # its own OPA has few rules
+    found = run(*words, "-l=team=web", "--manifests", tmp_path)
     assert found.returncode != 2, found.stderr
-    none = bridge_process(*words, "-l=team=none", "--manifests", tmp_path)
+    none = run(*words, "-l=team=none", "--manifests", tmp_path)
     assert none.returncode == 2
     assert "error: -l selects no object: check its labels\n" in none.stderr
 
