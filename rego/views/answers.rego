@@ -102,10 +102,10 @@ _hostnames(route) := {lower(name) | some name in hostnames} | {"*" | count(hostn
 	hostnames := object.get(lookup.get(route).spec, "hostnames", [])
 }
 
-# An edge does not answer about requests to frontends.
+# An edge does not answer about requests to frontends, and does not follow requests through delegating rules.
 _listeners_above(route) := {node |
 	some node in hierarchy.parents(route)
-	not keys.is_frontend(node)
+	levels.of(node) == "Listener"
 }
 
 # What happens to a request that a rule of a route serves: `["rules", listener, route, place]` and `["served", …]`.

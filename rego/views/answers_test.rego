@@ -74,6 +74,25 @@ test_a_route_has_its_matches_and_the_actions_of_its_rules if {
 	_value(answers, ["hosts", testing.listener_http, "GRPC", "calls.example.com"])
 }
 
+test_a_delegate_has_no_matches_of_its_own_and_the_delegating_rule_says_so if {
+	top := testing.route("top", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [{
+		"name": "hand",
+		"matches": [{"path": {"value": "/a"}}],
+		"backendRefs": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "leaf"}],
+	}])
+	leaf := testing.route("leaf", [], [{"name": "own", "matches": [{"path": {"value": "/a/b"}}]}])
+	[top_key, leaf_key] := [concat("", ["gateway.networking.k8s.io/HTTPRoute/shop/", name]) | some name in ["top", "leaf"]]
+	answers := v1.answers with input as {
+		"objects": [top_key, leaf_key],
+		"above": [],
+		"within": array.concat(_everything, [top_key, leaf_key]),
+		"changes": {"upsert": array.concat(_objects, [top, leaf])},
+	}
+	_value(answers, ["matches", testing.listener_http, "any", "*", "/a/", concat("", [top_key, "#0/0"])]).delegated
+	listeners := {entry[0][1] | some entries in answers; some entry in entries; entry[0][0] in {"matches", "hosts", "rules", "served"}}
+	listeners == {testing.listener_http}
+}
+
 _affected(keys, was) := found if {
 	change := {"keys": keys, "was": was, "changes": {"upsert": _objects}}
 	found := v1.outdated.answers with input as object.union(change, {"wanted": {"answers": {}}})

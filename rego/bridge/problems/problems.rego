@@ -18,8 +18,8 @@ import data.bridge.outcomes
 import data.bridge.policy as policies
 import data.bridge.status as reporting
 
-# The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, names of nothing, an
-# invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
+# The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, names that no
+# object can have, an invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
 of(key) := union({_of_policy(key), _links(key), impossible_refs(key), _shared_hostnames(key), _kinds(key), grant_problems(key), _constraint(key)}) if {
 	obj := lookup.get(key)

@@ -21,7 +21,7 @@ vendor := {
 	"targets": [concat("/", [keys.gateway_api, kind]) | some kind in ["Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"]],
 	"fields": _fields,
 	# A Gateway has proxies of its own, or those of its class (EnvoyProxy, `mergeGateways`), in the controller's namespace, or in
-	# its own namespace (`GatewayNamespace` of the controller). Pods with these labels in other namespaces may be anybody's.
+	# its own namespace (`GatewayNamespace` of the controller). Pods with these labels in other namespaces may belong to other users.
 	"pods": {"gateway.envoyproxy.io/gatewayclass-controller": {
 		"port": 19000,
 		"controllerNamespace": "envoy-gateway-system",

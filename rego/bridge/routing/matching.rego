@@ -159,7 +159,7 @@ _has_patterns(match) if match.heavy
 
 _delegation(match) := {delegated_message | match.delegated}
 
-delegated_message := "it delegates the request to other routes, against which the request is not matched here"
+delegated_message := "it delegates the request to other routes, which are not followed at an edge with effective policies only, beyond three steps, or where a path is joined to a regular expression"
 
 overweight_message := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
 
