@@ -12,9 +12,9 @@ import re
 import resource
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
@@ -157,6 +157,51 @@ class RuleHead(NamedTuple):
         """Return the name up to its first variable part, in dotted form."""
         constant = itertools.takewhile(lambda term: term[0] == "string", self.ref[1:])
         return ".".join([str(self.ref[0][1]), *(str(value) for _, value in constant)])
+
+
+Owner = TypeVar("Owner")
+_TELLING = 3  # different rules of one name: two values, and one that is only true
+
+
+class RuleHeads(Generic[Owner]):
+    """Rules of owners by the terms of their names: a rule is compared with those of similar names, not with all."""
+
+    __slots__ = ("below", "here")
+
+    def __init__(self) -> None:
+        self.below: dict[Any, RuleHeads[Owner]] = {}
+        self.here: list[tuple[Owner, RuleHead]] = []
+
+    def add(self, owner: Owner, head: RuleHead) -> None:
+        """Add a rule. Each rule contradicts one of two that differ, so few of one name are kept."""
+        node = self
+        for term in head.terms:
+            node = node.below.setdefault(term, RuleHeads())
+        kinds = [(its.exclusive, its.constant) for _, its in node.here]
+        if len(kinds) < _TELLING and (head.exclusive, head.constant) not in kinds:
+            node.here.append((owner, head))
+
+    def find_contradicted(self, head: RuleHead) -> Owner | None:
+        """Return the owner of a rule that may have another value than this one."""
+        return next((owner for owner, its in self.find_similar(head) if head.contradicts(its)), None)
+
+    def find_similar(self, head: RuleHead) -> Iterator[tuple[Owner, RuleHead]]:
+        """Yield the rules whose name may be this one's, or one above or below it."""
+        nodes = [self]
+        for term in head.terms:
+            for node in nodes:
+                yield from node.here
+            nodes = [child for node in nodes for child in node.at(term)]
+        while nodes:
+            node = nodes.pop()
+            yield from node.here
+            nodes.extend(node.below.values())
+
+    def at(self, term: Any) -> Iterable["RuleHeads[Owner]"]:
+        """Return the rules below that have this next term, or may have it."""
+        if term is None:
+            return self.below.values()
+        return [self.below[name] for name in (term, None) if name in self.below]
 
 
 class Checker:

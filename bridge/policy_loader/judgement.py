@@ -5,6 +5,7 @@ those that are not active the oldest is first, so a start gives the same set wha
 would be slow: all are checked together first, and apart only if that finds faults.
 """
 
+import asyncio
 import math
 import time
 from collections import ChainMap
@@ -27,6 +28,7 @@ from bridge.policy_loader.compile_check import (
     CheckError,
     Finding,
     RuleHead,
+    RuleHeads,
 )
 from bridge.policy_loader.submissions import (
     STRATEGIES,
@@ -45,7 +47,7 @@ from bridge.policy_loader.submissions import (
 )
 
 _REMEMBERED = 32  # sets
-_TELLING = 3  # different rules of one name: two values, and one that is only true
+_COMPARED = 50  # rules, after which other tasks have a turn
 _TESTED = 1000  # remembered submissions with passed tests
 EVALUATION_CONFLICT = "eval_conflict_error"  # OPA's code of two values of one rule
 IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents of another client
@@ -143,18 +145,14 @@ class Judge:
         """
         lost = [one for one in await self._find_heads(submission) if one[0][0] != "bridge"]
         mine = {package for package, _ in lost}
-        theirs = [
-            head.within(package)
-            for other in served
-            if any(overlap(package, at) for package in packages(other).values() for at in mine)
-            for package, head in await self._find_heads(other)
-        ]
-        kept = [
-            (package, head)
-            for package, head in lost
-            # What fails contradicts equal constants, too.
-            if not any(head.within(package)._replace(constant="").contradicts(other) for other in theirs)
-        ]
+        theirs: RuleHeads[Submission] = RuleHeads()
+        for other in served:
+            if any(overlap(package, at) for package in packages(other).values() for at in mine):
+                for package, head in await self._find_heads(other):
+                    theirs.add(other, _as_varying(package, head))
+        # What fails contradicts equal constants, too.
+        taken = await _find_contradicted(theirs, [_as_varying(package, head) for package, head in lost])
+        kept = [one for one, owner in zip(lost, taken, strict=True) if owner is None]
         if lost and not kept:
             return None
         paths = {head.path: package for package, head in kept}
@@ -229,31 +227,29 @@ class Judge:
             fault
             for found in claims.values()
             if len(found) > 1
-            for fault in self._name_contradictions([*found.values()])
+            for fault in await self._name_contradictions([*found.values()])
         ]
 
-    def _name_contradictions(self, claims: Sequence[Sequence[_Claim]]) -> Iterator[Fault]:
+    async def _name_contradictions(self, claims: Sequence[Sequence[_Claim]]) -> list[Fault]:
         """Return one fault for each author of rules that may contradict those of an older one."""
-        taken: dict[tuple[Any, ...], list[tuple[Submission, RuleHead]]] = {}  # by the terms of the path
-        variable: list[tuple[Submission, RuleHead]] = []
+        faults: list[Fault] = []
+        taken: RuleHeads[Submission] = RuleHeads()
         for claim in sorted(claims, key=lambda rules: min(self.rank(one.submission, one.package) for one in rules)):
-            fault = None
+            owners = await _find_contradicted(taken, [one.full for one in claim])
+            fault = next(
+                (
+                    self._describe_contradiction(one, owner.author)
+                    for one, owner in zip(claim, owners, strict=True)
+                    if owner
+                ),
+                None,
+            )
+            if fault:
+                faults.append(fault)
+                continue
             for one in claim:
-                head = one.full
-                near = [*taken.get(head.terms, ()), *variable]
-                if None in head.terms:
-                    near = [other for found in taken.values() for other in found]
-                if owner := next((other for other, its in near if head.contradicts(its)), None):
-                    fault = self._describe_contradiction(one, owner.author)
-                    yield fault
-                    break
-            for submission, _, _, head in () if fault else claim:
-                alike = taken.setdefault(head.terms, [])
-                kinds = [(its.exclusive, its.constant) for _, its in alike]
-                # Each rule contradicts one of two that differ, so more need not be compared.
-                if len(kinds) < _TELLING and (head.exclusive, head.constant) not in kinds:
-                    alike.append((submission, head))
-                    variable += [(submission, head)] if None in head.terms else []
+                taken.add(one.submission, one.full)
+        return faults
 
     def _describe_contradiction(self, claim: _Claim, owner: Key) -> Fault:
         places, path = Places([claim.submission]), claim.head.path
@@ -336,6 +332,23 @@ class Judge:
             _remember(self._passed, id(submission), (submission, time.monotonic() - started), _TESTED)
         # A test that conflicts with others' modules is at fault itself: without it the set compiles.
         return [replace(fault, author=submission.author) for fault in _read_faults(found, tests, own=True)]
+
+
+def _as_varying(package: DataPath, head: RuleHead) -> RuleHead:
+    """Return a rule of a package with its whole path, and with any value."""
+    return head.within(package)._replace(constant="")
+
+
+async def _find_contradicted(known: RuleHeads[Submission], heads: Sequence[RuleHead]) -> list[Submission | None]:
+    """Return for each rule the owner of one of the known rules that it may contradict."""
+    found: dict[tuple[Any, ...], Submission | None] = {}
+    names = [(head.terms, head.exclusive, head.constant) for head in heads]
+    for name, head in zip(names, heads, strict=True):
+        if name not in found:
+            found[name] = known.find_contradicted(head)
+            if len(found) % _COMPARED == 0:
+                await asyncio.sleep(0)
+    return [found[name] for name in names]
 
 
 def require_result(codes: Iterable[str]) -> None:
