@@ -199,7 +199,7 @@ class Loop:
     def hear(self, result: Derived[Any], change: Notice) -> None:
         """Let a result process a change of something other than OPA data. Before `follow` there is nothing to do."""
         if work := self._works.get(result):
-            work.hear(Outdated(change), self._known_revision())
+            work.hear(Outdated(change), self.known_revision)
 
     def renew(self, result: Derived[Any]) -> None:
         """Note that all keys of a result are stale for another reason than a change in OPA."""
@@ -247,12 +247,7 @@ class Loop:
     @property
     def known_revision(self) -> int:
         """The last revision up to which OPA has said of every change what it concerns."""
-        return self._known_revision()
-
-    def _known_revision(self, answered: Question | None = None) -> int:
-        """Return the last revision up to which OPA has said of every change what it concerns."""
-        asked = (question.revision for question in self._asking if question is not answered)
-        asking = min(asked, default=self.revision + 1)
+        asking = min((question.revision for question in self._asking), default=self.revision + 1)
         waiting = self._waiting.first_revision
         return (asking if waiting is None else min(asking, waiting)) - 1
 
@@ -288,7 +283,7 @@ class Loop:
             await asyncio.sleep(wait)
             self._end(question)
             for work in works if epoch == self.epoch else ():
-                work.start_over(self._known_revision())
+                work.start_over(self.known_revision)
         else:
             self._backoff.reset()
         self._progress.send()
@@ -338,15 +333,18 @@ class Loop:
         self._tell(question, works, outdated, [key for key in change.keys if str(key) in slow])
 
     def _tell(self, question: Question, works: "_Works", outdated: Outdated, slow: Sequence[Key] = ()) -> None:
-        if question not in self._asking:
+        if not self._end(question):
             return
-        revision = self._known_revision(question)
-        for work in works:
-            if slow and not work.result.patient and not question.again:
-                work.start_over(revision)
-            else:
-                work.hear(outdated, revision)
-        self._end(question)
+        revision = self.known_revision
+        try:
+            for work in works:
+                if slow and not work.result.patient and not question.again:
+                    work.start_over(revision)
+                else:
+                    work.hear(outdated, revision)
+        except Exception:
+            self._asking.append(question)  # until everything is stale
+            raise
         for key in question.change.keys if self._timeouts else ():
             if key not in slow:
                 del self._timeouts[key]  # a Counter has no error for a missing key

@@ -79,7 +79,7 @@ class ViolationReports(WriteLoop[str], Derived[str]):
             if self._client is not None:
                 tasks.create_task(self._follow_while_writing(self))
 
-    def notice(self, change: Notice) -> None:  # noqa: ARG002 - any CRD may be of reports  # noqa: ARG002 - any CRD may be of reports
+    def notice(self, change: Notice) -> None:  # noqa: ARG002 - any CRD may be of reports
         """Look for CRDs of reports again after a change of CRDs."""
         self._loop.renew(self)
 

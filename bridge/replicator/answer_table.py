@@ -5,19 +5,25 @@ A change costs the objects whose answers it may change; Rego names these.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import structlog
+
 from bridge.model.views import View
-from bridge.opa.batches import batches, in_parts
+from bridge.opa.batches import PART_LIMIT, batches, in_halves, in_parts
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaError
 from bridge.replicator.documents import Path
-from bridge.replicator.slices import Slice, input_of_view, put
+from bridge.replicator.slices import Slice, evaluate_documents, input_of_view, put
+
+log = structlog.get_logger(__name__)
 
 ANSWERS = "bridge/table"  # the document of an edge
 _PARTS = ("targets", "rows", "entries", "listeners", "hosts", "matches", "rules", "served")  # of the document
 _KINDS = "active = object.keys(data.kinds); in_use = data.bridge.kinds.in_use"
 _BATCH = 20  # objects of a query: OPA commits no write while it evaluates one, about 0.1 s
+_CHANGES = 100  # changed objects of a query
 _ROUNDS = 3  # computations while OPA changes, before one that makes changes wait
 
 
@@ -55,15 +61,18 @@ class AnswerTable:
         """Compute most of the answers, while OPA may change. Raises OpaError."""
         for _ in range(_ROUNDS):
             await self._find_stale()
-            if len(self._stale) <= _BATCH:
+            if not self._stale and not self._above:
                 break
+            is_last = len(self._stale) <= _BATCH
             await self._compute()
+            if is_last:
+                break
 
     async def read(self) -> Slice:
         """Return the answers, all of one state of OPA, which must not change meanwhile. Raises OpaError."""
         found = await self._find_stale()
         await self._compute()
-        [kinds] = await self._opa.evaluate(_KINDS, {})
+        kinds = await evaluate_documents(self._opa, _KINDS)
         marks = frozenset(found["marks"])
         if not found["roots"]:
             return Slice({}, 0, marks)
@@ -80,22 +89,40 @@ class AnswerTable:
         # Answers are about objects of the view only, so one that joins or leaves it counts as changed.
         for key in (keys ^ self._keys) if self._answers else ():
             self.add_change(key, ())
-        self._keys, self._below = keys, frozenset(found["below"])
         (changed, self._changed), (revisions, self._revisions) = (self._changed, {}), (self._revisions, {})
         try:
-            change = {"keys": [*changed], "was": changed, "wanted": {"answers": {}}}
-            affected = (await self._opa.query("outdated", change))["answers"]
+            objects, above = await self._find_affected(changed) if self._answers else (set(), set())
         except BaseException:
             for key, paths in changed.items():
                 self.add_change(key, paths, revisions[key])
             raise
-        self._stale = ((self._stale | {*affected["objects"]}) & self._below) | (self._below - self._answers.keys())
-        self._above = ((self._above | {*affected["above"]}) & self._below) - self._stale
+        self._keys, self._below = keys, frozenset(found["below"])  # not before OPA has said what these changes concern
+        self._stale = ((self._stale | objects) & self._below) | (self._below - self._answers.keys())
+        self._above = ((self._above | above) & self._below) - self._stale
         gone = self._answers.keys() - self._below
         self._opa.failures.drop("answers", gone)
         for key in gone:
             del self._answers[key]
         return found
+
+    async def _find_affected(self, changed: Mapping[str, set[Path]]) -> tuple[set[str], set[str]]:
+        """Return the objects to compute again, and those above. Without an answer about a change: all."""
+        objects: set[str] = set()
+        above: set[str] = set()
+
+        async def send(keys: Sequence[str]) -> Any:
+            change = {"keys": keys, "was": {key: changed[key] for key in keys}, "wanted": {"answers": {}}}
+            return (await self._opa.query("outdated", change))["answers"]
+
+        groups = batches(sorted(changed), _CHANGES)
+        async for keys, affected in in_halves(self._opa, groups, send, limit_after_timeout=PART_LIMIT):
+            if isinstance(affected, OpaError):
+                log.warning("answers of a view computed again", view=self._view.name, key=keys[0], why=str(affected))
+                self._answers = {}
+                return set(), set()
+            objects.update(affected["objects"])
+            above.update(affected["above"])
+        return objects, above
 
     async def _compute(self) -> None:
         within = sorted(self._keys)

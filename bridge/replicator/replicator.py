@@ -392,8 +392,9 @@ class Replicator:
                         await self._intake.wake.wait()
                 except TimeoutError:
                     pass
-            async with self.changing:
-                await self._follow_rules()
+            if self.state is SyncState.RELOADING:
+                async with self.changing:
+                    await self._follow_rules()
             signs = self._signs
             if self._checked != signs or clock() >= look:
                 try:

@@ -11,6 +11,7 @@ import msgspec
 from bridge.model.types import CONSTRAINT, POLICY_KIND
 from bridge.model.views import View
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaIncomplete
 from bridge.replicator.documents import FACTS, INDEX, INDEXES, OBJECTS, Path, links_of, place_of
 
 _KINDS = ("kinds", "kind_sets")  # documents that every view has whole
@@ -37,13 +38,21 @@ async def query_slice(opa: Opa, view: View) -> Slice:
     if not view.has_data:
         return Slice({}, 0, frozenset())
     if view.is_whole:
-        [documents] = await opa.evaluate("; ".join(f"{name} = data.{name}" for name in DOCUMENTS), {})
+        documents = await evaluate_documents(opa, "; ".join(f"{name} = data.{name}" for name in DOCUMENTS))
         return Slice(documents, sum(1 for _ in _iterate_names(documents[OBJECTS])), None)
     found = await opa.query("view", input_of_view(view))
     marks = frozenset(found["marks"])
     if not found["roots"]:
         return Slice({}, 0, marks)
     return Slice(_arrange(found), len(found["objects"]), marks)
+
+
+async def evaluate_documents(opa: Opa, query: str) -> dict[str, Any]:
+    """Return the only result of a Rego query about documents that a synced OPA has. Raises OpaError."""
+    found = await opa.evaluate(query, {})
+    if not found:
+        raise OpaIncomplete("OPA lacks the bridge's documents: it was emptied")
+    return found[0]
 
 
 def input_of_view(view: View) -> dict[str, Any]:

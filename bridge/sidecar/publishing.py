@@ -49,7 +49,7 @@ _LIMITS = Limits(2 * MOST_EDGES, MOST_EDGES)  # an OPA has a waiting request and
 PERIOD = 1.0  # seconds between two bundles of one view: an OPA takes about half a second of processor time to load one
 LARGEST_FILE = 1 << 30  # bytes of a file, unpacked, that OPA loads from a bundle without a larger size_limit_bytes
 _NEARLY = 0.8  # of that, from which the log has a warning
-_SHARE = 3  # a view rests at least this multiple of the time of its query, during which OPA writes little
+_SHARE = 3  # a view rests at least this multiple of the time for which its reading makes changes wait
 
 
 class Publishing(Derived[str]):
@@ -94,7 +94,7 @@ class Publishing(Derived[str]):
         self._marks: dict[str, Marks | None] = {}  # of built views; None or absent: every change concerns it
         self._outdated: set[str] = set()  # views that a change concerns since they were read
         self._number = 0  # of the last bundle
-        self._took = 0.0  # seconds of the last query
+        self._took = 0.0  # seconds for which the last reading of a view made changes wait
 
     def notice(self, change: Notice) -> None:
         """Let all answers have the change: what is read of them is of one state of OPA, which has it."""
@@ -107,6 +107,8 @@ class Publishing(Derived[str]):
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - of every result
         """Return the part of the query `outdated` with the marks of each changed object."""
+        if all(self._marks.get(name) is None for name in self._views):
+            return {}  # every change concerns them
         return {"marks": {"now": {str(key): self._replicator.paths_of(key) for key in change.keys}}}
 
     def hear(self, outdated: Outdated) -> None:
@@ -119,8 +121,9 @@ class Publishing(Derived[str]):
         }
         self._loop.add(self, concerned)
         self._outdated |= concerned
+        revision = self._loop.known_revision
         for name in self._answers.keys() - self._outdated:
-            self._answers[name].drop_changes(self._loop.known_revision)
+            self._answers[name].drop_changes(revision)
 
     async def every(self) -> AsyncIterator[Iterable[str]]:
         """Yield all views, whose answers are all computed again."""
@@ -151,7 +154,7 @@ class Publishing(Derived[str]):
                 if published[name].problem != problem:
                     log.warning("view not built", view=name, why=str(error))
                 self._failures[name] += 1
-                self._rest(name, delay_after(FAILED, self._failures[name]))
+                self._rest(name, max(delay_after(FAILED, self._failures[name]), _SHARE * self._took))
                 self._loop.add(self, [name])
             else:
                 del self._failures[name]  # a Counter has no error for a missing key
@@ -244,15 +247,17 @@ class Publishing(Derived[str]):
         revision = await self._loader.wait_until_active()
         rules, answers = self._modules.bundle, self._answers.get(view.name)
         clock = asyncio.get_running_loop().time
-        if answers:
+        self._took = 0.0
+        if answers:  # in many short queries, between which OPA writes
             await answers.catch_up()
         async with self._replicator.changing:
             if self._loop.is_renewing(self):
                 return None
             began = clock()
-            found = await (answers.read() if answers else query_slice(self._opa, view))
-            # Answers take many short queries, between which OPA writes.
-            self._took = 0.0 if answers else clock() - began
+            try:
+                found = await (answers.read() if answers else query_slice(self._opa, view))
+            finally:
+                self._took = clock() - began
         if (
             self._loop.is_renewing(self)
             or rules is None

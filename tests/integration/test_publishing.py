@@ -7,12 +7,19 @@ from typing import Any, cast
 
 import pytest
 
+from bridge.files import rego_root
 from bridge.http.bundles import BundleEndpoint
-from bridge.model.changes import Object
+from bridge.model.changes import Notice, Object
+from bridge.model.keys import key_of
 from bridge.model.views import View
 from bridge.opa.bundle import BUNDLE_PATH
 from bridge.opa.client import Opa
+from bridge.opa.errors import OpaIncomplete, OpaUnavailable
+from bridge.opa.process import ManagedOpa
+from bridge.opa.shipped import shipped
+from bridge.policy_loader.assembly import assemble
 from bridge.policy_loader.loader import Loader
+from bridge.replicator.answer_table import AnswerTable
 from bridge.replicator.slices import query_slice
 from bridge.settings.model import Settings
 from bridge.sidecar import publishing as module
@@ -106,6 +113,68 @@ async def test_changes_that_concern_no_view_leave_nothing_behind(opa_path: Path,
             await hub.settled()
             assert hub.loop.is_settled(publishing)
             assert not publishing._outdated
+
+
+async def test_precomputed_view_that_a_change_does_not_concern_keeps_no_change(opa_path: Path, tmp_path: Path) -> None:
+    settings = Settings(publish=("Gateway/infra/public=effective",), publish_credentials=str(tmp_path / "credentials"))
+    async with settled(opa_path, [service("cart")]) as hub:
+        publishing = _publishing(hub, settings)
+        [answers] = publishing._answers.values()
+        with hub.loop.following(publishing):
+            await hub.loop.settled(publishing)
+            hub.source.put(service("catalog"))
+            await hub.settled()
+            await hub.loop.settled(publishing)
+            assert not answers._changed
+
+
+async def test_opa_is_not_asked_about_changes_that_concern_every_view(opa_path: Path, tmp_path: Path) -> None:
+    settings = Settings(publish=("all",), publish_credentials=str(tmp_path / "credentials"))
+    async with settled(opa_path, [service("cart")]) as hub:
+        publishing = _publishing(hub, settings)
+        change = Notice((key_of(service("cart")),))
+        assert publishing.wants(change, 0.0) == {}
+        publishing._marks["all"] = frozenset()
+        assert publishing.wants(change, 0.0)
+
+
+@pytest.mark.parametrize("view", ["Gateway/infra/public", "Gateway/infra/public=effective"])
+async def test_view_rests_for_long_after_a_reading_that_made_changes_wait(
+    view: str, opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(publish=(view,), publish_credentials=str(tmp_path / "credentials"))
+    [name] = [one.name for one in settings.views]
+    async with settled(opa_path, [service("cart")]) as hub:
+        publishing = _publishing(hub, settings)
+        read = hub.opa.query
+
+        async def read_slowly(query: str, query_input: Any) -> Any:
+            if hub.replicator.changing.locked():
+                await asyncio.sleep(1)
+                raise OpaUnavailable("OPA gave no answer")
+            return await read(query, query_input)
+
+        monkeypatch.setattr(hub.opa, "query", read_slowly)
+        await publishing.compute([name])
+        assert publishing.edges.published[name].problem == "not built: OPA gave no answer"
+        assert publishing.rest(name) > 2.5
+
+
+async def test_opa_is_checked_while_a_view_is_read(opa_path: Path) -> None:
+    async with settled(opa_path, [service("cart")]) as hub, hub.replicator.changing:
+        hub.replicator.doubt()
+        assert hub.replicator.unready
+        await eventually(lambda: not hub.replicator.unready)
+
+
+async def test_emptied_opa_makes_no_view_select_nothing(opa_path: Path, tmp_path: Path) -> None:
+    views = ("all", "Gateway/infra/public", "Gateway/infra/public=effective")
+    settings = Settings(publish=views, publish_credentials=str(tmp_path / "credentials"))
+    bundle = assemble(shipped(rego_root()), [], {}, replicated=True)
+    async with ManagedOpa(opa_path, {}, bundle=bundle) as managed, Opa(managed.url) as opa:
+        for view in settings.views:
+            with pytest.raises(OpaIncomplete):
+                await (AnswerTable(view, opa).read() if view.has_answers else query_slice(opa, view))
 
 
 async def test_view_that_cannot_be_built_has_the_reason_until_it_can(opa_path: Path, tmp_path: Path) -> None:

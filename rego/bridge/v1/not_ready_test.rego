@@ -9,7 +9,7 @@ _answers_about_all_objects := [
 	v1.outcomes, v1.problems, v1.request, v1.scopes, v1.search, v1.status, v1.tree, v1.uncovered, v1.violations, v1.watch_results,
 ]
 
-_answers_during_the_first_sync := [v1.outdated, v1.picture, v1.picture_roots]
+_answers_during_the_first_sync := [v1.outdated, v1.picture, v1.picture_roots, v1.view, v1.view_keys]
 
 test_queries_fail_until_opa_has_every_object if {
 	every state in [{}, {"filled": false, "complete": false}] {
@@ -22,8 +22,8 @@ test_queries_fail_until_opa_has_every_object if {
 	}
 }
 
-test_queries_of_the_picture_answer_during_the_first_sync if {
-	answers := _answers_during_the_first_sync with input as {"keys": [], "wanted": {}, "objects": []}
+test_queries_of_the_picture_and_of_views_answer_during_the_first_sync if {
+	answers := _answers_during_the_first_sync with input as {"keys": [], "wanted": {}, "objects": [], "roots": [], "types": []}
 		with data.bridge_settings.replicated as true
 		with data.bridge_state as {"filled": false, "complete": false}
 	every answer in answers {
@@ -31,8 +31,8 @@ test_queries_of_the_picture_answer_during_the_first_sync if {
 	}
 }
 
-test_queries_of_the_picture_fail_in_an_opa_that_was_emptied if {
-	answers := _answers_during_the_first_sync with input as {"keys": [], "wanted": {}, "objects": []}
+test_queries_of_the_picture_and_of_views_fail_in_an_opa_that_was_emptied if {
+	answers := _answers_during_the_first_sync with input as {"keys": [], "wanted": {}, "objects": [], "roots": [], "types": []}
 		with data.bridge_settings.replicated as true
 	every answer in answers {
 		answer == _not_ready

@@ -37,6 +37,8 @@ view := object.union(view_keys, {"complete": complete, "objects": {key: lookup.g
 #   change that has one of them concerns the view (query `outdated`).
 # entrypoint: true
 view_keys := problem if {
+	problem := queries.emptied
+} else := problem if {
 	problem := queries.problem([["roots", "keys"], ["types", "types"]])
 } else := {
 	"roots": roots,
