@@ -14,13 +14,15 @@ from bridge.cli.read_commands import read_command
 from bridge.cli.reading import Asked, need_one_reader, opened_input
 from bridge.cli.table import Block, Table
 from bridge.model.keys import field_name, parse_key
-from bridge.proxies.access_log import NAMES, Replies, count_replies
+from bridge.proxies.access_log import NAMES, Replies, Reply, count_replies
 from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
+    from bridge.opa.client import Opa
 
 QUERIES = ("blame",)  # that the command sends
+_ANSWERS = 1_000  # of a query
 
 
 def field_names(texts: Sequence[str]) -> dict[str, str]:
@@ -74,11 +76,13 @@ async def blame(engine: Engine, asked: Asked) -> Answer:
     """
     with opened_input(asked.more["log"]) as file:
         counted = count_replies(file, field_names(asked.more["fields"]))
-    answers = counted.answers.most_common()
-    found = await engine.opa.query("blame", {"answers": [reply._asdict() for reply, _ in answers]}) if answers else []
+    # Whether an answer is an error does not depend on its route, of which a log may have thousands.
+    kinds = list(dict.fromkeys(reply._replace(route="") for reply in counted.answers))
+    kinds_of_errors = {kind for kind, about in await _explained(engine.opa, kinds) if about is not None}
+    errors = [reply for reply, _ in counted.answers.most_common() if reply._replace(route="") in kinds_of_errors]
     rows = [
-        {"count": number, **reply._asdict(), **explained}
-        for (reply, number), explained in zip(answers, found, strict=True)
+        {"count": counted.answers[reply], **reply._asdict(), **explained}
+        for reply, explained in await _explained(engine.opa, errors)
         if explained is not None
     ]
     document = {
@@ -89,6 +93,23 @@ async def blame(engine: Engine, asked: Asked) -> Answer:
         "answers": rows,
     }
     return Answer(lambda: _tables(rows, counted, document), "The log is empty.", document, whole=True, namespaced=False)
+
+
+async def _explained(opa: Opa, replies: Sequence[Reply]) -> list[tuple[Reply, Entry | None]]:
+    """Return replies with what explains them, None for those without an error. Raises OpaError."""
+    from bridge.opa.batches import batches, in_halves
+    from bridge.opa.errors import OpaError
+
+    found: list[tuple[Reply, Entry | None]] = []
+
+    async def ask(part: Sequence[Reply]) -> Any:
+        return await opa.query("blame", {"answers": [reply._asdict() for reply in part]})
+
+    async for part, answer in in_halves(opa, batches(replies, _ANSWERS), ask):
+        if isinstance(answer, OpaError):
+            raise answer
+        found += zip(part, answer, strict=True)
+    return found
 
 
 def _tables(rows: Sequence[Entry], counted: Replies, document: Entry) -> list[Block]:

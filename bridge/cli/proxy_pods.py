@@ -85,34 +85,47 @@ async def pods_of(
     if not gateways:
         print_error(f"warning: there is no Gateway{' above the targets' if targets else ''}")
     found: dict[tuple[str, str], ProxyPod] = {}
+    denied: dict[str, None] = {}
     try:
         async with await KubeClient.connect(source.kubeconfig, source.kube_context) as client:
             for about in gateways:
-                pods = await _list_selected(client, about["selections"])
+                pods, not_read = await _list_selected(
+                    client, about["selections"], named=controller_namespace is not None
+                )
+                denied |= dict.fromkeys(not_read)
                 _report_missing(about, pods)
                 for pod in pods:
                     place = pod["metadata"]["namespace"], pod["metadata"]["name"]
                     found[place] = ProxyPod(source, *place, about["port"])
     except KubeError as error:
         raise CommandError(str(error)) from error
+    for text in denied:
+        print_error(f"warning: not read: {text}")
     return [found[place] for place in sorted(found)]
 
 
-async def _list_selected(client: KubeClient, selections: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the Pods of selections that run.
+async def _list_selected(
+    client: KubeClient, selections: Sequence[Mapping[str, Any]], *, named: bool
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the Pods of selections that run, and why namespaces are not read.
 
-    The Pods of a Gateway are in one of the namespaces: a user needs to list those there only. Raises CommandError.
+    The Pods of a Gateway are in one of the namespaces. The usual one is that of the first selection: unless the user
+    `named` another for it, one that the user may not read is a CommandError, as is no Pod beside such a namespace.
     """
     found: list[dict[str, Any]] = []
-    denied: CommandError | None = None
+    denied: list[CommandError] = []
     for one in selections:
         try:
             found += await _list_pods(client, one)
         except CommandError as error:
-            denied = denied or error
+            if not named and one.get("namespace") == selections[0].get("namespace"):
+                others = {other.get("namespace") for other in selections} - {one.get("namespace")}
+                fix = "; --controller-namespace names the namespace of the proxies" if others else ""
+                raise CommandError(f"{error}{fix}") from error
+            denied.append(error)
     if denied and not found:
-        raise denied
-    return found
+        raise denied[0]
+    return found, [str(error) for error in denied]
 
 
 async def _list_pods(client: KubeClient, selection: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -172,7 +172,9 @@ class Facts:
         lost = "missing" if has_listeners else "unknown"
         return {
             "vendor": fact["vendor"],
-            "origins": [one["origins"] for one in (itself, *around) if one.get("origins")],
+            "origins": [
+                one["origins"] for one in {id(one): one for one in (itself, *around)}.values() if one.get("origins")
+            ],
             "names": [one["names"] for one in (itself, *behind) if one.get("names")],
             "beside": sorted({node for one in (itself, *behind) for node in one.get("beside", ())}),
             "serving": "there" if all(self._is_there(fact, key) for key in about.get("needs", ())) else lost,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bridge.opa.client import Opa
 from tests.e2e.conftest import ROOT, Run
 
 FOLDER = ROOT / "examples/proxies"
@@ -99,6 +100,25 @@ def test_lines_are_counted(bridge: Run, tmp_path: Path) -> None:
     )
     assert (found["succeeded"], found["explained"], found["unknown"], found["broken"]) == (3, 3, 0, len(broken))
     assert [answer["count"] for answer in found["answers"]] == [3]
+
+
+def test_thousands_of_routes_are_asked_in_parts_and_only_for_their_errors(
+    bridge: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    query = Opa.query
+
+    async def counting(opa: Opa, name: str, query_input: Any, **more: Any) -> Any:
+        if name == "blame":
+            asked.append(len(query_input["answers"]))
+        return await query(opa, name, query_input, **more)
+
+    monkeypatch.setattr(Opa, "query", counting)
+    routes = [f"httproute/shop/cart/rule/{place}/match/0/x" for place in range(1_500)]
+    lines = [_line(200, route=route) for route in routes] + [_line(504, "", "UT", route) for route in routes]
+    found = _blame(bridge, tmp_path / "log", *lines)
+    assert (found["succeeded"], found["explained"] + found["unknown"]) == (1_500, 1_500)
+    assert asked == [2, 1_000, 500]
 
 
 def test_fields_of_a_log_may_have_other_names(bridge: Run, tmp_path: Path) -> None:

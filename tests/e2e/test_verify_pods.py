@@ -347,6 +347,33 @@ def test_missing_permissions_are_named_and_the_role_grants_them(
     assert (code, found["counts"]["verified"]) == (1, 13)
 
 
+def test_a_namespace_that_the_user_may_not_read_is_never_silent(
+    cluster: Cluster, dump: Object, kubectl_path: Path, tmp_path: Path
+) -> None:
+    """Pods of the Gateway may be in the controller's namespace or in its own."""
+    reader = cluster.plane.write_kubeconfig(tmp_path / "limited", LIMITED_TOKEN)
+    kubectl = Kubectl(kubectl_path, cluster.plane)
+    kubectl("delete", "clusterrolebindings", "--ignore-not-found", "limited", "lists", "policy-bridge-reader")
+    roles = cluster.bridge("admin", "rbac", "--reader", "--kubeconfig", cluster.plane.kubeconfig).stdout
+    kubectl("apply", "-f", "-", text=roles)
+    kubectl("create", "clusterrolebinding", "reads", "--clusterrole=policy-bridge-reader", "--user=limited")
+    for namespace in (HOME, "shop"):
+        cluster.add_pod(f"edge-{namespace}", _serve(cluster.stack, dump), namespace=namespace)
+        pods = ("--verb=list,get,create", "--resource=pods,pods/portforward", "-n", namespace)
+        kubectl("create", "role", "pods", *pods)
+    kubectl("create", "rolebinding", "pods", "--role=pods", "--user=limited", "-n", "shop")
+    code, _, errors = cluster.verify(kubeconfig=reader)
+    assert code == 2
+    assert f"error: you may not list the Pods of proxies in namespace {HOME}" in errors
+    code, found, errors = cluster.verify("--controller-namespace", "shop", kubeconfig=reader)
+    assert ([*found["proxies"]], "not read" in errors) == (["shop/edge-shop"], False)
+    kubectl("delete", "rolebinding", "pods", "-n", "shop")
+    kubectl("create", "rolebinding", "pods", "--role=pods", "--user=limited", "-n", HOME)
+    code, found, errors = cluster.verify(kubeconfig=reader)
+    assert [*found["proxies"]] == [f"{HOME}/edge-{HOME}"]
+    assert "warning: not read: you may not list the Pods of proxies in namespace shop" in errors
+
+
 def test_pods_of_manifests_are_a_usage_error(bridge: Run) -> None:
     done = bridge("verify", "--pods", "--manifests", FOLDER / "objects.yaml")
     assert done.returncode == 2
