@@ -40,7 +40,8 @@ def offered(names: str, ctx: click.Context, incomplete: str) -> list[str]:
     def look() -> None:
         # Completion must not print any error.
         with contextlib.suppress(BaseException), contextlib.redirect_stderr(io.StringIO()):
-            words = asyncio.run(_offered(OFFERS[names], ctx.params, incomplete))
+            offering = _offered(OFFERS[names], ctx.params, incomplete)
+            words = asyncio.run(asyncio.wait_for(offering, PATIENCE * 0.9))  # ends what it started before this process
             found.extend(word for word in words if word.startswith(incomplete) and _SAFE.fullmatch(word))
 
     # A daemon thread, so a slow folder does not block the shell.
@@ -72,20 +73,21 @@ async def _offered(offer: _Offer, params: dict[str, Any], incomplete: str) -> li
 
 
 async def _targets(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
-    types = [name for name in stock.types if name not in stock.policies and name not in _NO_TARGETS]
+    policies = await stock.policies()
+    types = [name for name in await stock.types() if name not in policies and name not in _NO_TARGETS]
     return await _objects(stock, types, namespace, incomplete)
 
 
 async def _policies(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
-    return await _objects(stock, sorted(stock.policies), namespace, incomplete)
+    return await _objects(stock, sorted(await stock.policies()), namespace, incomplete)
 
 
 async def _any_objects(stock: Stock, namespace: str | None, incomplete: str) -> Iterable[str]:
-    return await _objects(stock, list(stock.types), namespace, incomplete)
+    return await _objects(stock, list(await stock.types()), namespace, incomplete)
 
 
 async def _kinds(stock: Stock, _: str | None, incomplete: str) -> Iterable[str]:
-    return sorted(_spelled(name, incomplete) for name in stock.policies)
+    return sorted(_spelled(name, incomplete) for name in await stock.policies())
 
 
 async def _namespaces(stock: Stock, _: str | None, __: str) -> Iterable[str]:
@@ -102,21 +104,21 @@ async def _constraints(stock: Stock, _: str | None, __: str) -> Iterable[str]:
 
 
 async def _objects(stock: Stock, types: list[str], namespace: str | None, incomplete: str) -> Iterable[str]:
-    """Offer `KIND/` while several kinds match, then names, then sections of the named object."""
+    """Offer `KIND/` while several kinds match, then names, and after a `#` the sections of the named object."""
     kind, slash, rest = incomplete.partition("/")
     if not slash:
         begun = sorted(word for word in (_spelled(name, incomplete) for name in types) if word.startswith(incomplete))
         if len(begun) != 1:
             return [f"{word}/" for word in begun]
         kind = begun[0]
-    matched = [name for name in match_kinds(kind, {name: stock.types[name] for name in types}) if name in types]
+    known = await stock.types()
+    matched = [name for name in match_kinds(kind, {name: known[name] for name in types}) if name in types]
     keys = await stock.keys(matched)
     body, hash_mark, _ = rest.partition("#")
     by_form = {form: key for key in keys for form in _forms(f"{kind}/", key, namespace)}
     named = by_form.get(f"{kind}/{body}")
-    if named is not None:
-        sections = [f"{kind}/{body}#{section.section}" for section in await stock.sections(named)]
-        return sections if hash_mark else [f"{kind}/{body}", *sections, *by_form]
+    if named is not None and hash_mark:
+        return [f"{kind}/{body}#{section.section}" for section in await stock.sections(named)]
     return by_form
 
 

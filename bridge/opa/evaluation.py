@@ -1,7 +1,9 @@
 """One query without a server: `opa eval` with the shipped rules that the query reaches. No admin's Rego is loaded."""
 
 import asyncio
-import tempfile
+import contextlib
+import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,30 +13,61 @@ import msgspec
 from bridge.files import rego_root
 from bridge.opa.bundle import archive_of
 from bridge.opa.errors import OpaError
-from bridge.opa.executable import OPA, search
+from bridge.opa.executable import OPA, ToolError, cache_root, search
 from bridge.opa.shipped import shipped_bundle
 
+_LIMIT = 2.0  # seconds
 
-async def evaluate(query: str, query_input: Mapping[str, Any]) -> Any:
-    """Return the result of a query of the contract. Raises OpaError, also if this machine has no `opa` yet."""
+
+async def evaluate(query: str, query_input: Mapping[str, Any], *, limit: float = _LIMIT) -> Any:
+    """Return the result of a query of the contract, within `limit` seconds.
+
+    Raises OpaError, also if this machine has no `opa` yet.
+    """
     found = search(OPA).found
     if found is None:
         raise OpaError("no opa on this machine: `pbctl admin doctor` gets it")
-    bundle = shipped_bundle(rego_root(), queries=[query])
-    with tempfile.NamedTemporaryFile(suffix=".tar.gz") as file:
-        Path(file.name).write_bytes(archive_of(bundle.files))
-        options = ("--format", "json", "--stdin-input", "--bundle", file.name)
-        process = await asyncio.create_subprocess_exec(
-            found.path,
-            "eval",
-            *options,
-            f"data.bridge.v1.{query}",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        output, _ = await process.communicate(msgspec.json.encode(query_input))
+    try:
+        async with asyncio.timeout(limit):
+            output = await _run(found.path, query, msgspec.json.encode(query_input))
+    except TimeoutError as error:
+        raise OpaError(f"opa eval of {query} took longer than {limit:g} s") from error
+    except (OSError, ToolError) as error:
+        raise OpaError(f"opa eval of {query}: {error}") from error
     try:
         return msgspec.json.decode(output)["result"][0]["expressions"][0]["value"]
     except (msgspec.DecodeError, LookupError) as error:
         raise OpaError(f"opa eval of {query} has no result: {output[:200]!r}") from error
+
+
+async def _run(opa: str | Path, query: str, text: bytes) -> bytes:
+    """Return what `opa eval` prints; it is killed if this is cancelled."""
+    options = ("--format", "json", "--stdin-input", "--bundle", str(_archive(query)))
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        opa, "eval", *options, f"data.bridge.v1.{query}", stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        output, _ = await process.communicate(text)
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return output
+
+
+def _archive(query: str) -> Path:
+    """Return the file in the cache with the rules that a query reaches, named by its hash."""
+    content = archive_of(shipped_bundle(rego_root(), queries=[query]).files)
+    folder = cache_root() / "rules"
+    file = folder / f"{hashlib.sha256(content).hexdigest()}.tar.gz"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(f".{os.getpid()}")
+        try:
+            part.write_bytes(content)
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+    return file

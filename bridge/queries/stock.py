@@ -7,7 +7,7 @@ reaches: a sync of an OPA would take longer than users wait for completion.
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from bridge.model.changes import Object
 from bridge.model.keys import CLUSTER, Key, key_of, parse_key
@@ -17,18 +17,22 @@ from bridge.opa.evaluation import evaluate
 
 _MANY = 500  # objects of a kind from a cluster
 _ANSWER = 2.0  # seconds
+_LABEL = "gateway.networking.k8s.io/policy"  # of CRDs that may make policy kinds; Rego decides which do
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """`types` are all kinds (`<group>/<Kind>`) with the names in their CRDs, `policies` the policy kinds.
+    """`types` returns all kinds (`<group>/<Kind>`) with the names in their CRDs, `policies` the policy kinds.
 
-    `keys` returns the objects of types, `sections` the keys of an object's sections.
+    `keys` returns the objects of types, `sections` the keys of an object's sections. Each is looked up when it is asked
+    for: a completion needs few of them.
     """
 
-    types: Mapping[str, Sequence[str]]
-    policies: frozenset[str]
+    types: Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
+    policies: Callable[[], Awaitable[frozenset[str]]]
     keys: Callable[[Sequence[str]], Awaitable[list[Key]]]
     sections: Callable[[Key], Awaitable[list[Key]]]
 
@@ -39,7 +43,13 @@ async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
     from bridge.opa.client import Opa
 
     async with Opa(url, token=token, timeout=_ANSWER) as opa:
-        types = await opa.query("types", {})
+        types = _once(lambda: opa.query("types", {}))
+
+        async def kinds() -> Mapping[str, Sequence[str]]:
+            return {name: about["names"] for name, about in (await types()).items()}
+
+        async def policies() -> frozenset[str]:
+            return frozenset(name for name, about in (await types()).items() if about["policy"])
 
         async def keys(type_ids: Sequence[str]) -> list[Key]:
             return [parse_key(text) for text in await opa.query("names", {"types": list(type_ids)})]
@@ -47,12 +57,7 @@ async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
         async def sections(key: Key) -> list[Key]:
             return _sections_in(key, await opa.query("names", _named(key)))
 
-        yield Stock(
-            {name: about["names"] for name, about in types.items()},
-            frozenset(name for name, about in types.items() if about["policy"]),
-            keys,
-            sections,
-        )
+        yield Stock(kinds, policies, keys, sections)
 
 
 @asynccontextmanager
@@ -64,7 +69,13 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
     by_key = {key_of(obj): obj for obj in objects}
     crds = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": crd for crd in objects if _find_type(crd) == CRD}
     names = {type_id: _list_names(crd["spec"]["names"]) for type_id, crd in crds.items()}
-    policies = await _policy_types([obj for obj in objects if _find_type(obj) in {CRD, POLICY_KIND}])
+    types = names | {key.type_id: names.get(key.type_id, ()) for key in by_key}
+
+    async def kinds() -> Mapping[str, Sequence[str]]:
+        return types
+
+    async def policies() -> frozenset[str]:
+        return await _policy_types([obj for obj in objects if _find_type(obj) in {CRD, POLICY_KIND}]) & types.keys()
 
     async def keys(type_ids: Sequence[str]) -> list[Key]:
         return sorted(key for key in by_key if key.type_id in type_ids)
@@ -72,8 +83,7 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
     async def sections(key: Key) -> list[Key]:
         return await _list_sections(key, by_key[key])
 
-    types = names | {key.type_id: names.get(key.type_id, ()) for key in by_key}
-    yield Stock(types, policies & types.keys(), keys, sections)
+    yield Stock(kinds, _once(policies), keys, sections)
 
 
 @asynccontextmanager
@@ -87,10 +97,10 @@ async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> Async
         await discovery.refresh()
         types = discovery.types
 
-        async def listed(type_id: str, accept: str) -> list[Any]:
+        async def listed(type_id: str, accept: str, **parameters: str) -> list[Any]:
             if type_id not in types:
                 return []
-            answer = await client.get(types[type_id].path, {"limit": str(_MANY)}, accept=accept)
+            answer = await client.get(types[type_id].path, {"limit": str(_MANY), **parameters}, accept=accept)
             return list(answer["items"])
 
         async def keys(type_ids: Sequence[str]) -> list[Key]:
@@ -102,11 +112,31 @@ async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> Async
             path = types[key.type_id].object_path(key.namespace, key.name)
             return await _list_sections(key, await client.get(path))
 
-        labels = {crd["metadata"]["name"]: crd["metadata"].get("labels", {}) for crd in await listed(CRD, _METADATA)}
-        crds = [_outline(kind, labels[kind.name]) for kind in types.values() if labels.get(kind.name)]
-        policies = await _policy_types([*crds, *await listed(POLICY_KIND, "application/json")])
-        known = {name: (kind.plural,) for name, kind in types.items() if name in {*ALWAYS, *policies}}
-        yield Stock(known, policies & types.keys(), keys, sections)
+        async def find_policies() -> frozenset[str]:
+            labelled = await listed(CRD, _METADATA, labelSelector=_LABEL)
+            labels = {crd["metadata"]["name"]: crd["metadata"].get("labels", {}) for crd in labelled}
+            crds = [_outline(kind, labels[kind.name]) for kind in types.values() if labels.get(kind.name)]
+            return await _policy_types([*crds, *await listed(POLICY_KIND, "application/json")]) & types.keys()
+
+        policies = _once(find_policies)
+
+        async def kinds() -> Mapping[str, Sequence[str]]:
+            wanted = {*ALWAYS, *await policies()}
+            return {name: (kind.plural,) for name, kind in types.items() if name in wanted}
+
+        yield Stock(kinds, policies, keys, sections)
+
+
+def _once(look: Callable[[], Awaitable[_Found]]) -> Callable[[], Awaitable[_Found]]:
+    """Return a function that looks at its first call, and returns the same later."""
+    found: list[_Found] = []
+
+    async def looked() -> _Found:
+        if not found:
+            found.append(await look())
+        return found[0]
+
+    return looked
 
 
 def _read_key(kind: ResourceType, metadata: Mapping[str, Any]) -> Key:
@@ -141,7 +171,10 @@ async def _policy_types(definitions: Sequence[Object]) -> frozenset[str]:
 
 
 async def _list_sections(key: Key, obj: Object) -> list[Key]:
-    return _sections_in(key, await evaluate("names", {**_named(key), "changes": {"upsert": [obj]}}))
+    try:
+        return _sections_in(key, await evaluate("names", {**_named(key), "changes": {"upsert": [obj]}}))
+    except OpaError:
+        return []
 
 
 def _named(key: Key) -> dict[str, Any]:

@@ -50,13 +50,24 @@ def test_names_in_manifests_are_completed(words: tuple[str, ...], offered: list[
     assert completed(*words) == offered
 
 
-def test_an_object_that_is_written_out_is_offered_with_its_sections() -> None:
-    assert completed("explain", *READ, "HTTPRoute/shop/cart") == [
-        "HTTPRoute/shop/cart",
+def test_sections_of_an_object_are_offered_after_its_hash_mark() -> None:
+    assert completed("explain", *READ, "HTTPRoute/shop/cart") == ["HTTPRoute/shop/cart"]
+    assert completed("explain", *READ, "HTTPRoute/shop/cart#") == [
         "HTTPRoute/shop/cart#[2]",
         "HTTPRoute/shop/cart#checkout",
         "HTTPRoute/shop/cart#view",
     ]
+
+
+def test_an_opa_that_hangs_hinders_no_names_and_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    opa, started = tmp_path / "opa", tmp_path / "started"
+    opa.write_text(f"#!/bin/sh\necho $$ >>{started}\nexec sleep 600\n")
+    opa.chmod(0o755)
+    monkeypatch.setenv("BRIDGE_OPA", str(opa))
+    assert completed("explain", *READ, "svc/shop/as") == ["svc/shop/assets"]
+    assert completed("explain", *READ, "HTTPRoute/shop/cart#") == []
+    for process in started.read_text().split():
+        assert not Path(f"/proc/{process}").exists()
 
 
 def test_policies_of_a_preset_are_offered_without_a_crd(tmp_path: Path) -> None:
