@@ -10,10 +10,10 @@ import data.bridge.lookup
 
 # METADATA
 # description: |
-#   What the effective policies at a rule depend on: those with the same `likeness` have the same entries of `policies_of`, for
+#   What the effective policies at a rule depend on: those with the same `determinants` have the same entries of `policies_of`, for
 #   each kind and the source "", but for the route and the rule at the end of their paths (see `path_of_alike`). Undefined for
 #   other nodes, and for a rule or a route that policies name, or whose own fields count.
-likeness(node) := [known.type, known.namespace, hierarchy.parents(route_key)] if {
+determinants(node) := [known.type, known.namespace, hierarchy.parents(route_key)] if {
 	_may_be_alike
 	[route_key, section] := split(node, "#")
 	known := index.facts(route_key)
@@ -29,7 +29,7 @@ likeness(node) := [known.type, known.namespace, hierarchy.parents(route_key)] if
 # description: A path to a rule, for another rule that is alike.
 path_of_alike(path, node) := array.concat(array.slice(path, 0, count(path) - 2), [keys.whole(node), node])
 
-# What the user may not read, and links of extension modules, are not part of `likeness`.
+# What the user may not read, and links of extension modules, are not part of `determinants`.
 _may_be_alike if {
 	not index.has_extension_links
 	not lookup.reads_in_part

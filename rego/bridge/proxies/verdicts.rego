@@ -71,15 +71,15 @@ _listed := "all" if {
 } else := "open"
 
 # The targets of the query, those at which the same is expected and found together: the verdicts on one are those on the others.
-_alike := [object.keys(nodes) | some _, nodes in object.union_n([{_likeness(node): {node: true}} | some node in input.targets])]
+_alike := [object.keys(nodes) | some _, nodes in object.union_n([{_determinants(node): {node: true}} | some node in input.targets])]
 
 # What the verdicts on the policies of a target depend on. A target that is not alike others is on its own.
-_likeness(node) := [
-	effective_likeness,
+_determinants(node) := [
+	determinants,
 	[[one.proxy, one.via, one.family] | some one in input.found[node]],
 	[[row.proxy, row.path, row.message] | some row in rule_rows_of(node); is_doubtful(row)],
 ] if {
-	effective_likeness := engine.likeness(node)
+	determinants := engine.determinants(node)
 } else := node
 
 _path_to(node, at) := at.path if {
