@@ -264,6 +264,7 @@ class Loader:
         self.view_missing = ""  # why OPA lacks the view `kubernetes`
         self._inspecting: list[asyncio.Future[None]] = []  # of those that wait for another look at OPA's documents
         self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
+        self._shipped_roots = {tuple(root.split("/")) for root in shipped.roots}
         self._judge = Judge(checker, shipped, self._find_obstacles)
         self._entries: dict[Key, Entry] = {}
         self._listed = asyncio.Event()
@@ -855,7 +856,14 @@ class Loader:
         except BundleRefused as refused:
             self.bundles["refused"] += 1
             # Another bundle may own packages of the set since OPA's last start.
-            if await self._activation.find_obstacles(self._claims_of_served) or self._withdraw_refused(refused):
+            if await self._activation.find_obstacles(self._claims_of_served):
+                self.reconsider()
+            elif owners := await self._activation.find_obstacles(self._shipped_roots):
+                path, owner = min(owners.items())  # no author can do anything about it
+                self._refusal = f"OPA has {owner} at {'.'.join(path)}, which the bridge's bundle must own: remove that"
+                log.error("modules rejected by OPA", why=self._refusal)
+                self._activation.give_up()
+            elif self._withdraw_refused(refused):
                 self.reconsider()
             else:
                 self._activation.give_up()

@@ -11,6 +11,7 @@ from bridge.model.types import plural_by_rule
 from bridge.opa.bundle import archive_of, build_bundle
 from bridge.policy_loader import loader as module
 from bridge.policy_loader.assembly import kubernetes_view
+from bridge.policy_loader.submissions import ModuleProblem
 from tests.eventually import equal_to, eventually
 from tests.integration.loading import DEADLINE, UsersOpa, author, loading, until
 
@@ -109,6 +110,26 @@ async def test_package_in_the_roots_of_another_bundle_is_refused_alone_also_afte
         assert "OPA has the bundle " in (await bench.refused("above"))[3]
         await eventually(lambda: bench.opa.get("team"), equal_to({"x": 1}))
         assert await bench.opa.get("owned") == {"a": {"x": 1}}
+
+
+async def test_bundle_that_owns_a_package_of_the_bridge_is_named_and_no_author_blamed(
+    opa_path: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "own.tar.gz"
+    rego = {"a.rego": "package owned.a\n\nx := 1\n"}
+    bundle.write_bytes(build_bundle(rego, {}, ["bridge", "owned"]).content)
+    start = partial(UsersOpa, opa_path, tmp_path, "--bundle", str(bundle))
+    async with loading(opa_path, listed=False, start=start) as bench:
+        problems: list[ModuleProblem] = []
+        bench.loader.listen(lambda verdict: problems.extend(verdict.problems))
+        bench.put("team", "package team\n\nx := 1\n")
+        bench.loader.listed()
+        await until(lambda: "own.tar.gz at bridge.v1, which the bridge's bundle must own" in bench.loader.unready)
+        bundle.write_bytes(build_bundle(rego, {}, ["owned"]).content)
+        await cast("UsersOpa", bench.managed).restart()
+        await bench.until_active("team")
+        assert not bench.loader.unready
+        assert not problems
 
 
 async def test_disk_storage_is_named(opa_path: Path, tmp_path: Path) -> None:
