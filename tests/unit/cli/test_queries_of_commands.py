@@ -14,6 +14,7 @@ from bridge.cli.reading import COMMON, OF_EVERY_COMMAND
 
 Function = tuple[str, str]  # its module and its name
 SENDING = {"query", "in_batches", "in_parts", "partial"}
+LABELS: Function = ("bridge.cli.read_commands", "with_labels")
 SMALL = ("effective", "request")
 LARGE = ("analyze", "describe", "explain", "get", "problems", "status", "tree")
 
@@ -62,11 +63,12 @@ def sent_by(function: Function) -> Iterator[str]:
 
 
 def reached(start: Function) -> set[Function]:
+    """The functions that one calls; what the option for labels calls is that option's own."""
     found: set[Function] = set()
     waiting = [start]
     while waiting:
         function = waiting.pop()
-        if function not in found:
+        if function not in found and (function == start or function != LABELS):
             found.add(function)
             waiting += used_by(function)
     return found
