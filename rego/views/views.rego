@@ -14,17 +14,32 @@ import data.bridge.queries
 
 # METADATA
 # description: |
-#   The keys of a view, of objects and of missing ones: what is below `roots` and above that, ListenerSets and routes that
-#   may conflict with it, and the policies there with what else they name, and with what they conflict there.
-keys_below(roots) := ((places | named_by) | contenders) | grants if {
+#   The keys of a view, of objects and of missing ones: what is below `roots` and above that, Gateways, ListenerSets and routes
+#   that may conflict with it, and the policies there with what else they name, and with what they conflict there.
+keys_below(roots) := (((places | named_by) | contenders) | grants) | parameters if {
 	paths := _on_paths({key | some root in roots; some key in hierarchy.objects_below(root)}, roots)
 	beside := {key | some place in paths; levels.of(place) in {"Gateway", "Route"}; some key in (index.listener_sets_of(place) | hierarchy.rivals(place))}
-	joined := paths | _on_paths(beside, roots)
+	merged := _with_listener_sets({other | some place in paths; levels.of(place) == "Gateway"; some other in hierarchy.merged_with(place)})
+	parameters := {key | some place in paths; levels.of(place) == "GatewayClass"; some key in hierarchy.sharing_parameters(place)}
+	joined := paths | _on_paths(beside | merged, roots)
 	named_by := {policy | some place in joined; some policy in attachment.policies_targeting(place)}
 	named := {ref.object | some policy in named_by; some ref in policies.named_refs(policy)}
 	contenders := {policy | some place in named; some policy in attachment.policies_targeting(place); queries.depends_on_others(keys.type_of(policy))}
 	places := joined | _on_paths(named, roots)
 	grants := {concat("/", [_grant, ns, name]) | some ns in {keys.namespace(place) | some place in places}; some name, _ in lookup.objects_in(_grant, ns)}
+}
+
+_with_listener_sets(gateways) := gateways | {listener_set | some gateway in gateways; some listener_set in index.listener_sets_of(gateway)}
+
+# METADATA
+# description: "`roots` with the Gateways that have the same proxies as one below them: a request to one may be served by another."
+with_merged(roots) := roots if {
+	hierarchy.shares_proxies == false
+} else := roots | {other |
+	some root in roots
+	some key in hierarchy.objects_below(root)
+	levels.of(key) == "Gateway"
+	some other in hierarchy.merged_with(key)
 }
 
 _grant := "gateway.networking.k8s.io/ReferenceGrant"

@@ -9,6 +9,7 @@ from bridge.model.keys import Key, key_of
 GATEWAY_API = "gateway.networking.k8s.io"
 GROUP = "walk.example.com"
 THING = "example.com/Thing"  # a backend of an implementation's own
+PARAMETERS = "gateway.envoyproxy.io/EnvoyProxy"  # of a GatewayClass, whose Gateways may then share proxies
 NAMESPACES = ("infra", "shop", "blog")
 STRATEGIES = ("AtomicDefaults", "AtomicOverrides", "PatchDefaults", "PatchOverrides")
 POLICY_KINDS = ("RulePolicy", "BackendPolicy", "DirectPolicy", "SelectingPolicy")
@@ -24,15 +25,21 @@ TARGET_KINDS = (
 
 
 class SmallWorld:
-    """What exists now, and what may happen next. The same `seed` gives the same life."""
+    """What exists now, and what may happen next. The same `seed` gives the same life.
 
-    def __init__(self, seed: int) -> None:
+    With `merging` Gateways of a class may share proxies, which an object of the type PARAMETERS decides.
+    """
+
+    def __init__(self, seed: int, *, merging: bool = False) -> None:
         self._random = random.Random(seed)
+        self._merging = merging
         self.objects: dict[Key, Object] = {}
         self._generation = 0
         for namespace in NAMESPACES:
             self._add(self._namespace(namespace))
         self._add(self._gateway_class("main"))
+        if merging:
+            self._add(self._envoy_proxy("fleet", merges=True))
         for kind in POLICY_KINDS:
             self._add(self._policy_kind(kind, plain=True))
         for _ in range(30):
@@ -68,6 +75,7 @@ class SmallWorld:
             (lambda: self._namespace(pick(NAMESPACES)), 1),
             (lambda: self._gateway_class(pick(("main", "other"))), 1),
             (lambda: self._policy_kind(pick(POLICY_KINDS)), 1),
+            *(((lambda: self._envoy_proxy(pick(("fleet", "fleet", "spare"))), 2),) if self._merging else ()),
         )
 
     def _add(self, obj: Object) -> Key:
@@ -91,8 +99,16 @@ class SmallWorld:
 
     def _gateway_class(self, name: str) -> Object:
         controller = self._random.choice(("gateways", "gateways", "others"))
-        spec = {"controllerName": f"example.com/{controller}"}
+        spec: dict[str, Any] = {"controllerName": f"example.com/{controller}"}
+        if self._merging and self._random.random() < 0.9:
+            group, kind = PARAMETERS.split("/")
+            ref = {"group": group, "kind": kind, "namespace": "infra", "name": self._random.choice(("fleet", "spare"))}
+            spec = {"controllerName": f"{group}/gatewayclass-controller", "parametersRef": ref}
         return _object(f"{GATEWAY_API}/v1", "GatewayClass", name, spec=spec)
+
+    def _envoy_proxy(self, name: str, *, merges: bool | None = None) -> Object:
+        spec = {"mergeGateways": self._random.random() < 0.8 if merges is None else merges}
+        return _object(f"{PARAMETERS.split('/')[0]}/v1alpha1", "EnvoyProxy", name, "infra", spec=spec)
 
     def _gateway(self, name: str, namespace: str) -> Object:
         pick = self._random.choice
@@ -102,7 +118,10 @@ class SmallWorld:
             **self._maybe("allowedListeners", {"namespaces": self._from()}, 0.8),
             **self._maybe("defaultScope", "All", 0.2),
         }
-        return _object(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec, labels=self._labels())
+        obj = _object(f"{GATEWAY_API}/v1", "Gateway", name, namespace, spec=spec, labels=self._labels())
+        if self._merging:
+            obj["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:0{pick((1, 2))}Z"
+        return obj
 
     def _listener_set(self, name: str, namespace: str) -> Object:
         pick = self._random.choice

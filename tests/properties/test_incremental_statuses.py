@@ -22,7 +22,7 @@ from bridge.replicator.replicator import Replicator
 from bridge.work import Budget
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
-from tests.properties.small_world import GROUP, THING, SmallWorld
+from tests.properties.small_world import GROUP, PARAMETERS, THING, SmallWorld
 from tests.properties.thorough import TIMES
 from tests.warm_opa import WarmOpa
 from tests.working import working
@@ -77,7 +77,7 @@ async def at_work(
     """A bridge that has taken these objects in, or with `wait` False begins to, and counts its `requests`."""
     source = objects if isinstance(objects, ScriptedSource) else ScriptedSource(objects)
     async with Opa(opa_url, requests=requests) as opa:
-        replicator = Replicator(source, opa, (*ALWAYS, THING, BARRIER))
+        replicator = Replicator(source, opa, (*ALWAYS, THING, PARAMETERS, BARRIER))
         sink = ScriptedSink(source)
         notices = Notices(source, replicator)
         loop = Loop(opa)
@@ -108,6 +108,21 @@ async def test_after_many_changes_statuses_and_ledger_equal_those_from_scratch(s
     await walk(seed, 300, opa_path)
 
 
+@pytest.mark.parametrize("seed", range(1, 1 + TIMES))
+async def test_gateways_that_share_proxies_have_after_every_change_the_statuses_from_scratch(
+    seed: int, opa_path: Path
+) -> None:
+    await walk(seed, 40, opa_path, merging=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(2, 10))
+async def test_gateways_that_share_proxies_have_after_many_changes_the_statuses_from_scratch(
+    seed: int, opa_path: Path
+) -> None:
+    await walk(seed, 200, opa_path, merging=True)
+
+
 async def test_a_backend_that_a_route_no_longer_names_is_no_longer_counted(opa_path: Path) -> None:
     world = SmallWorld(1)
     kind, service = world._policy_kind("BackendPolicy", plain=True), world._service("cart", "shop")
@@ -125,8 +140,8 @@ async def test_a_backend_that_a_route_no_longer_names_is_no_longer_counted(opa_p
         await compare(bridge, "after the route has changed")
 
 
-async def walk(seed: int, steps: int, opa_path: Path) -> None:
-    world = SmallWorld(seed)
+async def walk(seed: int, steps: int, opa_path: Path, *, merging: bool = False) -> None:
+    world = SmallWorld(seed, merging=merging)
     chance = random.Random(seed)
     history: list[str] = []
     async with settled(opa_path, world.objects.values()) as bridge:

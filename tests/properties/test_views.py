@@ -22,7 +22,7 @@ from tests.builders import resource
 from tests.properties.drawing import Drawing, Object
 from tests.properties.random_clusters import random_cluster
 from tests.properties.random_requests import random_requests, random_routing
-from tests.properties.small_world import SmallWorld
+from tests.properties.small_world import PARAMETERS, SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, settled
 from tests.properties.test_requests_against_the_reference import answered, request_input
 from tests.properties.thorough import TIMES
@@ -103,6 +103,20 @@ async def test_answers_after_many_changes_are_those_computed_from_scratch(seed: 
     await walk_answers(seed, 200, opa_path)
 
 
+@pytest.mark.parametrize("seed", range(1, 1 + TIMES))
+async def test_views_of_gateways_that_share_proxies_follow_every_change(seed: int, opa_path: Path) -> None:
+    await walk(seed, 40, opa_path, merging=True)
+    await walk_answers(seed, 20, opa_path, merging=True)
+
+
+@pytest.mark.parametrize("seed", range(2 * TIMES))
+async def test_views_of_gateways_that_share_proxies_have_the_answers_of_the_hub(seed: int, opa_path: Path) -> None:
+    objects = _with_shared_proxies(random_routing(seed), seed)
+    await compare_views(objects, seed, opa_path)
+    await compare_answers(objects, seed, opa_path)
+    await compare_views(_with_shared_proxies(random_cluster(seed), seed), seed, opa_path)
+
+
 async def compare_answers(objects: list[Object], seed: int, opa_path: Path) -> None:
     async with (
         settled(opa_path, objects) as hub,
@@ -151,6 +165,21 @@ def _with_patterns(objects: list[Object], seed: int) -> list[Object]:
     return [gateway_class, *objects]
 
 
+def _with_shared_proxies(objects: list[Object], seed: int) -> list[Object]:
+    """Let the Gateways of all classes share proxies, and have different ages."""
+    draw = Drawing(seed, frozenset())
+    group, kind = PARAMETERS.split("/")
+    ref = {"group": group, "kind": kind, "namespace": "infra", "name": "fleet"}
+    spec = {"controllerName": f"{group}/gatewayclass-controller", "parametersRef": ref}
+    classes = [resource(f"{GATEWAY_API}/v1", "GatewayClass", name, spec=spec) for name in ("main", "other")]
+    parameters = resource(f"{group}/v1alpha1", kind, "fleet", "infra", spec={"mergeGateways": True})
+    kept = [obj for obj in objects if obj["kind"] != "GatewayClass"]
+    for obj in kept:
+        if obj["kind"] == "Gateway":
+            obj["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:0{draw.pick((1, 2))}Z"
+    return [*classes, parameters, *kept]
+
+
 def _far(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer without the near misses, which an edge without objects does not know."""
     if answer["nearest"] is None or answer["undecided"]:
@@ -178,9 +207,9 @@ class Change:
         return found | {str(key): [str(key)] for key in self.notice.reported}
 
 
-async def walk_answers(seed: int, steps: int, opa_path: Path) -> None:
+async def walk_answers(seed: int, steps: int, opa_path: Path, *, merging: bool = False) -> None:
     """Change random objects; what is kept of the answers and brought up to date is what is computed from scratch."""
-    world = SmallWorld(seed)
+    world = SmallWorld(seed, merging=merging)
     async with settled(opa_path, world.objects.values()) as hub:
         kept = {view.name: AnswerTable(view, hub.opa) for view in _views_of(_gateways(world))}
         marks: dict[str, Marks | None] = {}
@@ -300,9 +329,9 @@ def _is_in(node: str, objects: Any) -> bool:
     return key.name in objects.get(key.group, {}).get(key.kind, {}).get(key.namespace, {})
 
 
-async def walk(seed: int, steps: int, opa_path: Path) -> None:
+async def walk(seed: int, steps: int, opa_path: Path, *, merging: bool = False) -> None:
     """Change random objects; a view that differs afterwards has a mark in common with the changes."""
-    world = SmallWorld(seed)
+    world = SmallWorld(seed, merging=merging)
     async with settled(opa_path, world.objects.values()) as hub:
         changes: list[Change] = []
         hub.replicator.listen(lambda notice: changes.append(Change.of(hub, notice)))

@@ -131,10 +131,11 @@ features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_ki
 # METADATA
 # description: |
 #   What the user of a command may not read and what may change the effective policy on a path, as a set of at most one message:
-#   parents that objects of the path name, and policies of the kind in the namespaces of the path.
+#   parents that objects of the path name, parameters that may let Gateways share proxies, and policies of the kind in the
+#   namespaces of the path.
 unread_on(policy_kind, path) := {sprintf("you can't read %s", [concat(", ", sort(unread))])} if {
 	lookup.reads_in_part
-	unread := _unread_parents(path) | _unread_policies(policy_kind, path)
+	unread := (_unread_parents(path) | _unread_parameters(path)) | _unread_policies(policy_kind, path)
 	count(unread) > 0
 } else := set()
 
@@ -147,6 +148,11 @@ unread_reasons(path) := {sprintf("you can't read %s", [parent]) | some parent in
 _unread_parents(path) := {keys.describe(parent) |
 	some object_key in {keys.object_of(node) | some node in path}
 	some parent in hierarchy.unread_parents(object_key)
+}
+
+_unread_parameters(path) := {keys.describe(parameters) |
+	some node in path
+	some parameters in hierarchy.unread_parameters(node)
 }
 
 _unread_policies(policy_kind, path) := {sprintf("%s objects in namespace %s", [keys.parse(policy_key).kind, namespace]) |

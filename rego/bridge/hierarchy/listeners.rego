@@ -105,7 +105,7 @@ _refusal_of(gateway, namespace) := "ParentNotFound" if {
 # ListenerSetConditionReason), the rival the Gateway.
 unaccepted_listeners(object_key) := {} if {
 	object.get(index.facts(object_key), "distinct", true)
-	may_merge == false
+	shares_proxies == false
 } else := {} if {
 	not listeners(object_key)
 } else := {listener.name: {"reason": "NotAllowed", "rival": gateway} | some listener in listeners(object_key)} if {

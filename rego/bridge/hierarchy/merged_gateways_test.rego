@@ -90,3 +90,92 @@ test_request_at_a_gateway_is_served_by_others_of_the_same_proxies if {
 	alone := v1.request with input as object.union(_fleet([_older, _younger, route]), message)
 	alone.nearest.reason == "NoListener"
 }
+
+_young_with_sets := object.union(_younger, {"spec": {"allowedListeners": {"namespaces": {"from": "Same"}}}})
+
+_set_of(name, gateway, port, hostname) := testing.with_spec(testing.resource(testing.gateway_api, "ListenerSet", "infra", name), {
+	"parentRef": {"name": gateway},
+	"listeners": [_port("extra", port, hostname)],
+})
+
+_key_of_set(name) := concat("/", [keys.gateway_api, "ListenerSet/infra", name])
+
+_set_of_young := _set_of("yset", "alpha", 80, "b.test")
+
+_route_of_set := testing.route("far", [{"kind": "ListenerSet", "name": "yset", "namespace": "infra"}], [{"name": "all"}])
+
+_concerned_by(objects, change) := {key | some key in found.objects} if {
+	found := v1.dependents with input as object.union(_fleet(objects), change)
+}
+
+test_changed_gateway_concerns_the_listener_sets_of_the_others if {
+	found := _concerned_by([_envoy_proxy(true), _older, _young_with_sets, _set_of_young], {"keys": [_key_of("zeta")], "was": {}})
+	_key_of_set("yset") in found
+	gone := {"keys": [_key_of("zeta")], "was": {_key_of("zeta"): [["children", "gateway.networking.k8s.io/GatewayClass/-/example"]]}}
+	{_key_of("alpha"), _key_of_set("yset")} & _concerned_by([_envoy_proxy(true), _young_with_sets, _set_of_young], gone) == {_key_of("alpha"), _key_of_set("yset")}
+}
+
+test_deleted_listener_set_concerns_the_gateways_of_the_same_proxies if {
+	gone := {"keys": [_key_of_set("more")], "was": {_key_of_set("more"): [["children", _key_of("zeta")], ["claims", _key_of("zeta"), "81", "HTTP/a.test"]]}}
+	{_key_of("alpha"), _key_of_set("yset")} & _concerned_by([_envoy_proxy(true), _older, _young_with_sets, _set_of_young], gone) == {_key_of("alpha"), _key_of_set("yset")}
+}
+
+test_changed_namespace_of_a_listener_set_concerns_the_gateways_of_the_same_proxies if {
+	more := _set_of("more", "zeta", 81, "a.test")
+	_key_of("alpha") in _concerned_by([_envoy_proxy(true), _older, _younger, more], {"keys": ["core/Namespace/-/infra"], "was": {}})
+}
+
+test_class_and_parameters_that_no_longer_merge_concern_its_gateways if {
+	class := "gateway.networking.k8s.io/GatewayClass/-/example"
+	every key in {class, "gateway.envoyproxy.io/EnvoyProxy/infra/fleet"} {
+		found := _concerned_by([_envoy_proxy(false), _older, _young_with_sets, _set_of_young], {"keys": [key], "was": {}})
+		_key_of_set("yset") in found
+	}
+}
+
+test_picture_follows_gateways_of_the_same_proxies if {
+	objects := [_envoy_proxy(true), _older, _young_with_sets, _set_of_young, _route_of_set]
+	found := v1.outdated with input as object.union(_fleet(objects), {"keys": [_key_of("zeta")], "was": {}, "wanted": {"picture": {}}})
+	wanted := {_key_of("alpha"), _key_of_set("yset"), "gateway.networking.k8s.io/HTTPRoute/shop/far"}
+	wanted & {key | some key in found.picture} == wanted
+	neighbors := v1.neighbors with input as object.union(_fleet(objects), {"keys": [_key_of("zeta")]})
+	wanted & {key | some key in neighbors} == wanted
+}
+
+test_view_of_a_gateway_has_those_of_the_same_proxies_with_their_parameters if {
+	objects := [_envoy_proxy(true), _older, _young_with_sets, _set_of_young]
+	view := {"roots": [_key_of("zeta")], "types": []}
+	found := v1.view_keys with input as object.union(_fleet(objects), view)
+	{key | some key in found.roots} == {_key_of("zeta"), _key_of("alpha")}
+	wanted := {"gateway.envoyproxy.io/EnvoyProxy/infra/fleet", _key_of("alpha"), _key_of_set("yset")}
+	wanted & {key | some key in found.keys} == wanted
+	wanted & {mark | some mark in found.marks} == wanted
+	alone := v1.view_keys with input as object.union(_fleet([_envoy_proxy(false), _older, _young_with_sets, _set_of_young]), view)
+	{key | some key in alone.roots} == {_key_of("zeta")}
+}
+
+# Parameters that do not merge, as most do, leave every query as fast as without them.
+test_only_parameters_that_merge_need_every_object if {
+	question := {"targets": [testing.cart_route], "objects": [], "withheld": []}
+	some_of := v1.slice with input as object.union(_fleet([_envoy_proxy(false), _older]), question)
+	some_of != null
+	every_one := v1.slice with input as object.union(_fleet([_envoy_proxy(true), _older]), question)
+	every_one == null
+	later := v1.slice with input as object.union(_fleet([_envoy_proxy(false), _older]), object.union(question, {"objects": [_envoy_proxy(true)]}))
+	later == null
+}
+
+test_unread_parameters_make_answers_uncertain if {
+	route := testing.with_hostnames(testing.route("far", [{"name": "alpha", "namespace": "infra", "sectionName": "web"}], [{"name": "all"}]), ["a.test"])
+	policy := testing.color("shop", "own", 1, [testing.ref("HTTPRoute", "far")], {"color": "x"})
+	unread := {"gateway.envoyproxy.io/EnvoyProxy": ["shop"]}
+	question := {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/far"]}
+	found := v1.effective with input as object.union(_fleet([_older, _younger, route, policy]), question) with data.unread as unread
+	[one.incomplete | some target in found; some one in target.paths] == [["you can't read EnvoyProxy/infra/fleet"]]
+	unserved := v1.request with input as object.union(_fleet([_older, _younger, route]), {"host": "b.test", "gateway": _key_of("alpha")}) with data.unread as unread
+	unserved.nearest.reason == "CannotTell"
+	served := v1.request with input as object.union(_fleet([_older, _younger, route]), {"host": "a.test", "gateway": _key_of("alpha")}) with data.unread as unread
+	[one.reason | some one in served.warnings] == ["UnreadParameters"]
+	alone := v1.effective with input as object.union(_fleet([_younger, route, policy]), question) with data.unread as unread
+	not alone[0].paths[0].incomplete
+}

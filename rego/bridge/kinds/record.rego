@@ -121,7 +121,7 @@ traits_of(kind) := {
 	"reads": sort({type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""} | ({type_of_target(target) |
 		kind.boundBy
 		some target in kind.targets
-	} | {implementations.merging[controller].type | some controller in kind.controllers})),
+	} | {implementations.merging_type(implementations.merging[controller]) | some controller in kind.controllers})),
 	"named": object.filter(kind, ["selectors", "boundBy", "optionalRefs"]) in [{}, {"optionalRefs": false}],
 	"withheld": count(object.filter(kind, ["staged", "copies"])) > 0,
 	"doubtful": doubtful,

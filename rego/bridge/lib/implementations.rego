@@ -31,12 +31,18 @@ by_controller := {
 
 # The objects that a GatewayClass takes its parameters from and that may say, in a field, that the Gateways of the class share
 # their proxies, by its controllerName.
-merging := {"gateway.envoyproxy.io/gatewayclass-controller": {"type": "gateway.envoyproxy.io/EnvoyProxy", "field": ["spec", "mergeGateways"]}}
+merging := {"gateway.envoyproxy.io/gatewayclass-controller": {
+	"group": "gateway.envoyproxy.io",
+	"kind": "EnvoyProxy",
+	"field": ["spec", "mergeGateways"],
+}}
 
-merging_types := {"gateway.envoyproxy.io/EnvoyProxy"}
+merging_type(setting) := concat("/", [setting.group, setting.kind])
+
+merging_types := {merging_type(setting) | some setting in merging}
 
 # The beginnings of the keys of such objects.
-merging_prefixes := ["gateway.envoyproxy.io/EnvoyProxy/"]
+merging_prefixes := {concat("/", [setting.group, setting.kind, ""]) | some setting in merging}
 
 _istio := {"name": "Istio", "virtualHosts": true, "precedence": "Istio"}
 

@@ -36,6 +36,14 @@ _is_partly_read if {
 	levels.of_type(type) in {"Gateway", "ListenerSet", "Route"}
 }
 
+# Other Gateways of the class may have the same proxies, and so serve the request.
+_is_partly_read if {
+	lookup.reads_in_part
+	some gateway in table.gateways
+	some class in index.facts(gateway).class
+	hierarchy.unread_parameters(class) != set()
+}
+
 _as_far_as_read := object.union(with_not_attached(nearest), {"reason": "CannotTell", "message": _message_as_far_as_read})
 
 _message_as_far_as_read := "You can't read the Gateways, so the rule that serves this request is unknown" if {

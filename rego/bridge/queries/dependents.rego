@@ -4,7 +4,6 @@ import data.bridge.attachment
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
-import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -85,7 +84,7 @@ _concerned_targets[kind] contains target if {
 # Targets to which objects bind policies, or did.
 _concerned_targets[kind] contains target if {
 	_concerns_bindings
-	some [kind, target] in (policies.targets_bound_through({key | some key in input.keys}, _old_paths) | {[kind, object_key] |
+	some [kind, target] in (policies.targets_bound_through(_changed, _old_paths) | {[kind, object_key] |
 		some [binding, object_key] in _former_selections
 		some kind, _ in kinds.sets.binding[keys.type_of(binding)]
 	})
@@ -120,12 +119,14 @@ _former_selections contains [policy, ref.object] if {
 # The objects that policies may select, or no longer select, because of the changed objects, as `[policy, objects]`.
 _reselections := {reselection | some key in input.keys; some reselection in attachment.reselections(key)}
 
+_changed := {key | some key in input.keys}
+
 _old_paths := {path | some key in input.keys; some path in input.was[key]}
 
 # The objects whose change affects the hierarchy below: the changed objects, those that they were above before, and those
 # whose own links a change may affect.
 dependent_objects := union({
-	{key | some key in input.keys},
+	_changed,
 	{child | some ["parents", child] in _old_paths},
 	# Routes that use default Gateways have these as parents, also in their statuses.
 	{route |
@@ -140,54 +141,27 @@ dependent_objects := union({
 	{rival | some key in input.keys; some rival in hierarchy.rivals(key)},
 	{rival | some key in input.keys; some path in input.was[key]; some rival in hierarchy.rivals_at(key, path)},
 	# Listeners of Gateways with the same proxies may conflict.
-	_with_shared_proxies,
+	hierarchy.sharing_with(_changed, object.get(input, "was", {})),
 	# A listener may conflict with those of other ListenerSets of its Gateway.
 	{listener_set |
 		some key in input.keys
-		some gateway in _gateways_of(levels.of(key), key)
+		some gateway in hierarchy.gateways_beside(key, object.get(input, ["was", key], []))
 		some listener_set in index.declared_children(gateway)
 		levels.of(listener_set) == "ListenerSet"
 	},
 })
-
-_with_shared_proxies := _sharing_proxies if {
-	hierarchy.may_merge
-} else := _sharing_proxies if {
-	strings.any_prefix_match(input.keys, implementations.merging_prefixes)
-} else := set()
-
-_sharing_proxies := {gateway | some key in input.keys; some gateway in hierarchy.shared_through(key)} | {gateway |
-	some ["children", class] in _old_paths
-	class in hierarchy.merging_classes
-	some gateway in index.declared_children(class)
-}
 
 # The objects with references into the namespace of a grant.
 _referrers(key) := index.referrers(keys.namespace(key)) if {
 	keys.type_of(key) == "gateway.networking.k8s.io/ReferenceGrant"
 } else := set()
 
-# The Gateways whose listeners may conflict, or share ports, with those of ListenerSets because of a change of an
-# object.
-default _gateways_of(_, _) := set()
-
-_gateways_of("Gateway", gateway) := {gateway}
-_gateways_of("ListenerSet", listener_set) := index.declared_parents(listener_set) | {gateway |
-	some ["children", gateway] in input.was[listener_set]
-}
-
-_gateways_of("Namespace", namespace) := {gateway |
-	type := "gateway.networking.k8s.io/ListenerSet"
-	some name, _ in lookup.objects_in(type, keys.parse(namespace).name)
-	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
-}
-
 _changed_policies := {key | some key in dependent_objects; kinds.of_policy(key)} if {
 	not _concerns_bindings
 } else := {key |
 	some key in dependent_objects
 	kinds.of_policy(key)
-} | policies.policies_bound_through({key | some key in input.keys}, _old_paths)
+} | policies.policies_bound_through(_changed, _old_paths)
 
 # Objects bind policies to targets, or did.
 _concerns_bindings if policies.has_bindings
@@ -249,14 +223,14 @@ _possible_dependents := union({
 	# A ListenerSet's listeners may share ports with its Gateway's.
 	{policy |
 		some key in input.keys
-		some gateway in _gateways_of(levels.of(key), key)
+		some gateway in hierarchy.gateways_beside(key, object.get(input, ["was", key], []))
 		some policy in attachment.permitted_policies_targeting(gateway)
 		kinds.acts_on_whole_ports(keys.type_of(policy), keys.type_of(gateway))
 	},
 })
 
 # The objects whose links a change of an object may affect: those that name it as a parent or backend, the objects in a
-# changed Namespace, those with references into a namespace whose grants changed, and those that share a port with it. A
+# changed Namespace, those with references into a namespace whose grants changed, and those that share a port or proxies with it. A
 # link that a grant allows belongs to the referring object and to the referenced one, a link of an extension module to its
 # lower end.
 neighbors_of(key) := union({
@@ -275,4 +249,4 @@ neighbors_of(key) := union({
 		paths := {entry.path | some entry in index.entries(lookup.get(key))}
 		some end in ({child | some ["extended", child] in paths} | hierarchy.ends_in_cycles({key}, paths))
 	},
-}) if rivals := hierarchy.rivals(key)
+}) if rivals := hierarchy.rivals(key) | hierarchy.sharing_with({key}, {})

@@ -67,12 +67,15 @@ _reads_everything if {
 }
 
 # The listeners of a Gateway decide about those of others.
-_reads_everything if hierarchy.may_merge
+_reads_everything if hierarchy.shares_proxies
 
 _reads_everything if {
 	some obj in object.get(input, "objects", [])
-	keys.type(obj.apiVersion, obj.kind) in implementations.merging_types
+	keys.type(obj.apiVersion, obj.kind) in _types_of_sharing
+	hierarchy.lets_share_proxies(obj)
 }
+
+_types_of_sharing := implementations.merging_types | {"gateway.networking.k8s.io/GatewayClass"}
 
 # Routes are below one that delegates to all routes of a namespace, or to those with a label, without either naming them.
 _reads_everything if {

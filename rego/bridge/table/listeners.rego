@@ -71,11 +71,23 @@ about_listener(node) := {
 	"specificity": requests.specificity(hostname(node)),
 	"implementation": implementation(node),
 	"name": keys.describe(node),
-	"warnings": [{"reason": "ListenerFilters", "message": message} |
-		count(filters_of_listener(node)) > 0
-		message := sprintf("%s has filters, which may change the request before a route is chosen", [keys.describe(node)])
-	],
+	"warnings": array.concat(
+		[{"reason": "ListenerFilters", "message": message} |
+			count(filters_of_listener(node)) > 0
+			message := sprintf("%s has filters, which may change the request before a route is chosen", [keys.describe(node)])
+		],
+		_unread_warnings(node),
+	),
 }
+
+# Another Gateway of the class may have the same proxies, and a listener before this one.
+_unread_warnings(node) := [{"reason": "UnreadParameters", "message": message} |
+	some class in index.facts(gateway_of(node)).class
+	some parameters in hierarchy.unread_parameters(class)
+	message := sprintf("You can't read %s: if it lets Gateways share proxies, another Gateway of the class may serve the request", [keys.describe(parameters)])
+] if {
+	lookup.reads_in_part
+} else := []
 
 # The filters that an HTTP or HTTPS listener runs before a route is selected (Gateway API, ListenerFilters).
 filters_of_listener(node) := [filter |

@@ -262,6 +262,7 @@ changed_entries(changed, was, appeared) := union({
 		not hierarchy.exists(class)
 	},
 	{key | some object_key in changed; some key in _dependent_objects(object_key)},
+	_with_links_below(hierarchy.sharing_with(changed, was)),
 	{key | some object_key in changed; some [_, keys_there] in attachment.reselections(object_key); some key in keys_there},
 })
 

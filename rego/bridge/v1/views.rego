@@ -33,8 +33,8 @@ view := object.union(view_keys, {"complete": complete, "objects": {key: lookup.g
 
 # METADATA
 # description: |
-#   The roots of a view that exist, all its keys, with those of missing objects, those `below` the roots, and its `marks`: a
-#   change that has one of them concerns the view (query `outdated`).
+#   The roots of a view that exist, with the Gateways that share proxies with one below them, all its keys, with those of missing
+#   objects, those `below` the roots, and its `marks`: a change that has one of them concerns the view (query `outdated`).
 # entrypoint: true
 view_keys := problem if {
 	problem := queries.emptied
@@ -47,7 +47,7 @@ view_keys := problem if {
 	"marks": sort(views.marks(roots, within)),
 } if {
 	selected := [ref.object | some ref in declaring.selected_refs("-", "core/Namespace", input.namespaceSelector)]
-	roots := {key | some key in array.concat(input.roots, selected); lookup.has_object(key)}
+	roots := views.with_merged({key | some key in array.concat(input.roots, selected); lookup.has_object(key)})
 	inside := views.keys_below(roots) | {key | some type in input.types; some key in lookup.keys_of(type)}
 	within := inside | {key | some type in {keys.type_of(key) | some key in inside}; key := kinds.crds[type].key}
 }
