@@ -108,7 +108,7 @@ class SmallWorld:
 
     def _envoy_proxy(self, name: str, *, merges: bool | None = None) -> Object:
         spec = {"mergeGateways": self._random.random() < 0.8 if merges is None else merges}
-        return _object(f"{PARAMETERS.split('/')[0]}/v1alpha1", "EnvoyProxy", name, "infra", spec=spec)
+        return _object(f"{PARAMETERS.split('/', maxsplit=1)[0]}/v1alpha1", "EnvoyProxy", name, "infra", spec=spec)
 
     def _gateway(self, name: str, namespace: str) -> Object:
         pick = self._random.choice

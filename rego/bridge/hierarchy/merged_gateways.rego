@@ -156,6 +156,7 @@ _gateways_beside("Gateway", gateway, _) := {gateway}
 _gateways_beside("ListenerSet", listener_set, former) := index.declared_parents(listener_set) | {gateway | some ["children", gateway] in former}
 
 _gateways_beside("Namespace", namespace, _) := {gateway |
-	some name, _ in lookup.objects_in(trim_suffix(_listener_set, "/"), keys.parse(namespace).name)
-	some gateway in index.declared_parents(concat("", [_listener_set, keys.parse(namespace).name, "/", name]))
+	type := "gateway.networking.k8s.io/ListenerSet"
+	some name, _ in lookup.objects_in(type, keys.parse(namespace).name)
+	some gateway in index.declared_parents(concat("/", [type, keys.parse(namespace).name, name]))
 }
