@@ -613,7 +613,7 @@ _unknown_of_chain(listener, chain, routes) := array.flatten([
 	[sprintf("the rules do not know what the filter %s does", [filter.name]) |
 		some filter in chain.filters
 		not envoy.is_manager(filter)
-		not envoy.is_of_type(filter.typedConfig, "ConnectionLimit")
+		not envoy.is_of_type(object.get(filter, "typedConfig", {}), "ConnectionLimit")
 	],
 	["its filter chain is for other connections than the listener" |
 		own := hierarchy.listener(_listener(routes))

@@ -217,7 +217,7 @@ _unknown_of_chain(chain) := array.flatten([
 		last := max([place | some place, filter in filters; _decides(filter)])
 		some place, filter in filters
 		place < last
-		not regex.replace(filter.typedConfig["@type"], `^.*[./]`, "") in _known_filters
+		not regex.replace(object.get(filter, ["typedConfig", "@type"], ""), `^.*[./]`, "") in _known_filters
 	],
 	[sprintf("the rules do not know %s of the filter for authorization", [name]) |
 		some filter in _filters(chain)

@@ -177,6 +177,11 @@ test_policies_of_other_names_and_settings_of_filters_are_unknown if {
 	_unknown_of([_rbac({"rules": {"policies": own}, "matcher": {}})]) == ["the rules do not know matcher of the filter for authorization"]
 }
 
+test_filter_whose_configuration_the_dump_lacks_is_unknown if {
+	filters := [{"name": "discovered", "configDiscovery": {}}, _rbac({"rules": {"policies": {"ns[shop]-policy[one]-rule[0]": _any}}})]
+	_unknown_of(filters) == ["the rules do not know what the filter discovered does"]
+}
+
 test_settings_of_a_manager_that_skip_its_filters_are_unknown if {
 	manager := {
 		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",

@@ -413,7 +413,7 @@ _compared(expected, actual, about) := {"state": "missing in the proxy", "actual"
 	every value in actual {
 		_is_equal(about.form, about, expected, value)
 	}
-} else := {"state": "cannot be read", "actual": actual[0], "message": sprintf("%s agree; %s cannot be read", [concat(", ", about.fields), concat(", ", _unread(expected, about))])} if {
+} else := {"state": "cannot be read", "actual": actual[0], "message": sprintf("%s agree; %s cannot be read", [concat(", ", object.get(about, "fields", [])), concat(", ", _unread(expected, about))])} if {
 	every value in actual {
 		_is_equal(about.form, about, expected, value)
 	}
@@ -426,7 +426,7 @@ _unread(expected, about) := sort({name |
 	startswith(about.form, "Items")
 	some item in expected
 	some name, _ in item
-	not name in about.fields
+	not name in object.get(about, "fields", [])
 } | {name | some name in about.unread; some _ in expected})
 
 _is_equal("Value", _, one, other) if one == other
@@ -448,7 +448,7 @@ _is_equal("ItemsAmong", about, one, other) if {
 }
 
 # Items with the fields that are compared, and which of the others they have.
-_projected(items, about) := [object.union(object.filter(item, about.fields), {"with": [name | some name in about["with"]; name in object.keys(item)]}) | some item in items]
+_projected(items, about) := [object.union(object.filter(item, object.get(about, "fields", [])), {"with": [name | some name in about["with"]; name in object.keys(item)]}) | some item in items]
 
 # The state that needs attention first.
 _order := {"missing in the proxy": 0, "differs": 1, "cannot be read": 2, "verified": 3}
