@@ -65,7 +65,8 @@ def test_labels_select_policies_and_targets(bridge: Run, tmp_path: Path) -> None
     targets = bridge("get", "targets", "-l", "team=web", "-o", "name", *manifests)
     assert targets.stdout.splitlines() == ["core/Service/shop/labelled", "core/Service/shop/labelled#80"]
     none = bridge("get", "policies", "-l", "team=none", *manifests)
-    assert (none.returncode, none.stdout, none.stderr) == (0, "", "No policies found.\n")
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "-l selects no object" in none.stderr
     aged = bridge("get", "policies", "-n", "shop", *manifests).stdout
     assert "AGE" in aged.splitlines()[0]
 
