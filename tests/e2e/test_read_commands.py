@@ -236,4 +236,5 @@ def test_labels_and_namespaces_select_the_shown_objects(shop: Run) -> None:
     assert status.stdout.splitlines() == ["timeoutpolicy.example.com/ledger"]
     for command in (("effective",), ("status",), ("problems",), ("violations",)):
         answer = shop(*command, "-l", "team=none")
-        assert (answer.returncode, answer.stdout) == (0, ""), command
+        assert (answer.returncode, answer.stdout) == (2, ""), command
+        assert "-l selects no object" in answer.stderr
