@@ -43,6 +43,7 @@ def _changes(policy: str = "k8s.ports", name: str = "cart") -> dict[str, Any]:
 @pytest.fixture
 async def bench(opa_path: Path) -> AsyncIterator[Bench]:
     async with loading(opa_path, whole=True) as found:
+        await found.opa.put("bridge_state", {"complete": True})
         yield found
 
 
