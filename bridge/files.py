@@ -29,6 +29,17 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     return read_file(path).decode(encoding)
 
 
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file, and its folder, that others see whole or not at all. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 @contextmanager
 def opened_input(path: str) -> Iterator[BinaryIO]:
     """Open a file by its path as a user wrote it, or standard input for `-`. Raises OSError."""

@@ -202,7 +202,7 @@ OF_SELECTOR = ("resource_versions",)  # the queries of `with_labels`
 
 
 def with_labels(ask: Ask) -> Ask:
-    """Return `ask`, which raises NameNotFoundError if no object has the labels of -l: nothing was looked at."""
+    """Return `ask`, which raises NameNotFoundError if no object has the labels of -l."""
 
     async def ask_about_labels(engine: Engine, asked: Asked) -> Answer:
         answer = await ask(engine, asked)

@@ -1,17 +1,14 @@
 """One query without a server: `opa eval` with the shipped rules that the query reaches. No admin's Rego is loaded."""
 
 import asyncio
-import contextlib
-import hashlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bridge.files import rego_root
-from bridge.opa.bundle import archive_of
+from bridge import processes
+from bridge.files import rego_root, write_whole
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import OPA, ToolError, cache_root, search
 from bridge.opa.shipped import shipped_bundle
@@ -50,24 +47,14 @@ async def _run(opa: str | Path, query: str, text: bytes) -> bytes:
     try:
         output, _ = await process.communicate(text)
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        await processes.end(process)
     return output
 
 
 def _archive(query: str) -> Path:
-    """Return the file in the cache with the rules that a query reaches, named by its hash."""
-    content = archive_of(shipped_bundle(rego_root(), queries=[query]).files)
-    folder = cache_root() / "rules"
-    file = folder / f"{hashlib.sha256(content).hexdigest()}.tar.gz"
+    """Return the file in the cache with the rules that a query reaches, named by their revision."""
+    bundle = shipped_bundle(rego_root(), queries=[query])
+    file = cache_root() / "rules" / f"{bundle.revision}.tar.gz"
     if not file.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}")
-        try:
-            part.write_bytes(content)
-            part.replace(file)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(file, bundle.content)
     return file

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 import structlog
 
+from bridge import processes
 from bridge.model.nesting import decode
 from bridge.opa.bundle import BUNDLE_NAME
 from bridge.opa.client import Opa
@@ -171,9 +172,7 @@ class ManagedOpa:
         try:
             await asyncio.wait_for(asyncio.shield(self.exited()), grace)
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await processes.end(process)
         if self._reader is not None:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +22,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from bridge.files import crds_root, rego_root, released_fields
+from bridge.files import crds_root, rego_root, released_fields, write_whole
 from bridge.model.types import GUARDRAIL_PREFIX
 from bridge.opa.bundle import EDGE_POLICY, Bundle, build_bundle
 from bridge.opa.executable import cache_root
@@ -189,10 +188,7 @@ def prepare(
     made = Prepared(_cut_modules(texts), read(files))
     # Without a cache every command prepares again.
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = file.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(msgspec.json.encode(made))
-        unfinished.replace(file)
+        write_whole(file, msgspec.json.encode(made))
     return made
 
 

@@ -18,6 +18,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
+from bridge import processes
 from bridge.files import rules_of_checks
 from bridge.model.nesting import MAX_DEPTH, decode
 from bridge.opa.bundle import MANIFEST, rego_versions
@@ -436,10 +437,7 @@ class Checker:
         except _OutputTooLongError:
             return 1, b"", _report_too_large(arguments[0], memory)
         finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+            await processes.end(process)
         status = process.returncode or 0
         if status and _OUT_OF_MEMORY.search(errors):
             return 1, b"", _report_too_large(arguments[0], memory)

@@ -100,9 +100,9 @@ class Publishing(Derived[str]):
         """Let all answers have the change: what is read of them is of one state of OPA, which has it."""
         if change.kinds:
             self._loop.renew(self)
-        for answers in self._answers.values():
-            for key in (*change.keys, *change.reported):
-                paths = (*change.was.get(key, ()), *self._replicator.paths_of(key))
+        for key in (*change.keys, *change.reported) if self._answers else ():
+            paths = (*change.was.get(key, ()), *self._replicator.paths_of(key))
+            for answers in self._answers.values():
                 answers.add_change(str(key), paths, self._loop.revision)
 
     def wants(self, change: Notice, since: float) -> Mapping[str, Any]:  # noqa: ARG002 - of every result

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from bridge import processes
 from bridge.files import STDIN
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, parse_key
@@ -106,10 +107,7 @@ async def _read(request: _Request) -> Any:
     except TimeoutError:
         output = b""
     finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        await processes.end(process)
     if not output or process.returncode:
         bounds = f"{MOST_SECONDS} s or {MOST_MEMORY >> 20} MiB of memory"
         raise TooCostlyError(f"reading it takes more than {bounds}: make it smaller")
