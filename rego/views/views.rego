@@ -19,7 +19,7 @@ import data.bridge.queries
 keys_below(roots) := (((places | named_by) | contenders) | grants) | parameters if {
 	paths := _on_paths({key | some root in roots; some key in hierarchy.objects_below(root)}, roots)
 	beside := {key | some place in paths; levels.of(place) in {"Gateway", "Route"}; some key in (index.listener_sets_of(place) | hierarchy.rivals(place))}
-	merged := _with_listener_sets({other | some place in paths; levels.of(place) == "Gateway"; some other in hierarchy.merged_with(place)})
+	merged := hierarchy.with_listener_sets({other | some place in paths; levels.of(place) == "Gateway"; some other in hierarchy.merged_with(place)})
 	parameters := {key | some place in paths; levels.of(place) == "GatewayClass"; some key in hierarchy.sharing_parameters(place)}
 	joined := paths | _on_paths(beside | merged, roots)
 	named_by := {policy | some place in joined; some policy in attachment.policies_targeting(place)}
@@ -28,8 +28,6 @@ keys_below(roots) := (((places | named_by) | contenders) | grants) | parameters 
 	places := joined | _on_paths(named, roots)
 	grants := {concat("/", [_grant, ns, name]) | some ns in {keys.namespace(place) | some place in places}; some name, _ in lookup.objects_in(_grant, ns)}
 }
-
-_with_listener_sets(gateways) := gateways | {listener_set | some gateway in gateways; some listener_set in index.listener_sets_of(gateway)}
 
 # METADATA
 # description: "`roots` with the Gateways that have the same proxies as one below them: a request to one may be served by another."

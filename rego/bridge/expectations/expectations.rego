@@ -66,7 +66,7 @@ _leads_through(path, via) if {
 _flaws(entry, expected) := [{"what": "Unknown", "message": message}] if {
 	message := effective.unknown_because(entry)
 } else := [{"what": "NotAttached", "notAttached": entry.notAttached}] if {
-	true
+	entry.notAttached
 } else := [{"what": "NotInEffect"} | not _is_met_by_nothing(expected)] if {
 	entry.policies == []
 } else := [{"what": "InEffect", "found": entry.spec}] if {

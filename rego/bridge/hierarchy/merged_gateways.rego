@@ -115,13 +115,14 @@ _may_have_several(_) if "gateway.networking.k8s.io/Gateway" in lookup.partly_rea
 sharing_with(changed, was) := set() if {
 	not shares_proxies
 	not _ends_sharing(changed)
-} else := gateways | {listener_set | some gateway in gateways; some listener_set in index.listener_sets_of(gateway)} if {
-	gateways := {gateway |
-		some key in changed
-		some class in _classes_of_change(key, object.get(was, key, []))
-		some gateway in index.declared_children(class)
-	}
-}
+} else := with_listener_sets({gateway |
+	some key in changed
+	some class in _classes_of_change(key, object.get(was, key, []))
+	some gateway in index.declared_children(class)
+})
+
+# Gateways with their ListenerSets.
+with_listener_sets(gateways) := gateways | {listener_set | some gateway in gateways; some listener_set in index.listener_sets_of(gateway)}
 
 # Without Gateways that share proxies now, a change of a class or of its parameters may be the reason.
 _ends_sharing(changed) if strings.any_prefix_match(changed, implementations.merging_prefixes)

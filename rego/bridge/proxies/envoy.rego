@@ -5,9 +5,7 @@ package bridge.proxies.envoy
 
 # METADATA
 # description: The configuration of a part of the query. Many routes and clusters have most of theirs in common.
-config(resource) := object.union(input.shared[resource.shared], resource.config) if {
-	true
-} else := resource.config
+config(resource) := object.union(shared(resource), resource.config)
 
 # METADATA
 # description: |

@@ -503,7 +503,7 @@ _final(row, families, incomplete) := object.union(row, {"state": "stale", "messa
 # in effect, and targets that do not exist.
 _unexpected := array.concat(
 	[_unexpected_row(node, "", [], one, "no such target exists") |
-		some [node] in _nodes_alone
+		some node in _nodes_alone
 		not hierarchy.canonical_key(node)
 		some one in input.found[node]
 		one.via != ""
@@ -521,7 +521,7 @@ _unexpected := array.concat(
 	],
 )
 
-_nodes_alone := [[node] | some nodes in _alike; count(nodes) == 1; some node in nodes]
+_nodes_alone := [node | some nodes in _alike; count(nodes) == 1; some node in nodes]
 
 # The policies that a family names and that do not belong to other places, `[kind, names]`.
 _named_alone := [[[kind, names] |

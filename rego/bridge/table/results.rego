@@ -124,18 +124,11 @@ _nodes_to(way, rule) := [node |
 	})
 ]
 
-_ways([entry], rule, with_namespaces) := {path |
-	some path in hierarchy.paths(rule, with_namespaces)
-	entry in path
-}
-
 _ways(way, rule, with_namespaces) := {path |
 	some path in hierarchy.paths(rule, with_namespaces)
 	every node in way {
 		node in path
 	}
-} if {
-	count(way) > 1
 }
 
 # If a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
