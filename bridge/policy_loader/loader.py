@@ -953,6 +953,9 @@ class Loader:
 
 
 _AT_ONCE = 16  # queries to OPA
+# After a rejected bundle, OPA's next request may still be for that one, and while OPA activates its successor, it has
+# noted that request and still reports the former error.
+_DOUBTS = 2
 RECENT = 30.0  # seconds: several times as long as a loaded OPA needs to fetch and activate a bundle
 
 
@@ -981,14 +984,14 @@ class Activation:
         self._replaced: dict[str, float] = {}  # revisions served until then
         self._opa = opa
         self._endpoint = endpoint
-        self._before = ""  # the time of OPA's last request before this bundle was served
-        self._doubtful = False  # OPA had rejected another bundle by then, and may still report that
+        self._before = ""  # the time of OPA's last request whose result is not this bundle's
+        self._doubts = 0  # further requests of OPA whose reported result may be another bundle's
         self._given_up = ""  # the revision that OPA rejects, and that stays
 
     async def serve(self, bundle: Bundle) -> None:
         """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
         status = await self._read_status()
-        self._before, self._doubtful = (status.last_request, bool(status.code)) if status else ("", False)
+        self._before, self._doubts = (status.last_request, _DOUBTS if status.code else 0) if status else ("", 0)
         now = asyncio.get_running_loop().time()
         self._replaced = {old: when for old, when in self._replaced.items() if when > now - RECENT}
         self._replaced[self.revision] = now
@@ -1018,8 +1021,8 @@ class Activation:
             or status.last_request == self._before
         ):
             return status.active_revision
-        if self._doubtful:  # then the result of its next request counts
-            self._before, self._doubtful = status.last_request, False
+        if self._doubts:
+            self._before, self._doubts = status.last_request, self._doubts - 1
             return status.active_revision
         raise BundleRefused(status.message, status.errors)
 
