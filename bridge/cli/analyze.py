@@ -215,7 +215,7 @@ def _stored(base: str | None, files: Sequence[str], source: Input) -> Iterator[t
 async def _analysis(
     engine: Engine, asked: Asked, files: tuple[str, ...], ignored: Collection[str]
 ) -> tuple[Analysis, Applied]:
-    from bridge.queries.analysis import analyze, doubtful, held_crds, held_keys, read_applied, read_crds
+    from bridge.queries.analysis import analyze, doubts_of_change, held_crds, held_keys, read_applied, read_crds
     from bridge.queries.states import deleted_keys, plan_change
 
     deleted, prune = asked.more["deleted"], asked.more["prune"] or asked.more["base"] is not None
@@ -228,21 +228,10 @@ async def _analysis(
     if prune:
         going += [key for key in await held_keys(engine.opa) if key not in applied.keys]
     change = await plan_change(engine, applied.objects, going, whole=prune, crds=crds)
-    # Another CRD makes fields and values of unchanged objects wrong, or right.
-    kinds = change.redefined_kinds
-    redefined = {key for key in await held_keys(engine.opa) if key.type_id in kinds} if kinds else set()
-    doubted = {*change.keys, *map(str, redefined)}
-    after = applied.source.doubts((), doubted)
-    if not prune:
-        unwritten = redefined - applied.keys - {*change.deleted}
-        after += engine.doubts(crds, [*map(str, unwritten)], change.crds)
-    found = await analyze(
-        engine,
-        change,
-        asked.source_namespace,
-        doubts_before=doubtful(engine.doubts(crds, doubted)),
-        doubts_after=doubtful(after),
+    before, after = await doubts_of_change(
+        engine, change, applied.keys, lambda keys: applied.source.doubts((), keys), crds, whole=prune
     )
+    found = await analyze(engine, change, asked.source_namespace, doubts_before=before, doubts_after=after)
     introduced, fixed, remaining = (
         [problem for problem in known(engine, problems) if problem["reason"] not in ignored]
         for problems in (found.introduced, found.fixed, found.remaining)

@@ -67,8 +67,8 @@ def read_command(
 
         def callback(**options: Any) -> int:
             asked = asked_of_each(options)
-            if len(asked) > 1 and options["watch"]:
-                raise CommandError("--watch follows one source: give one --context or --cluster")
+            if len(asked) > 1 and (why := next((why for name, why in _OF_ONE_SOURCE.items() if options.get(name)), "")):
+                raise CommandError(f"{why}: give one --context or --cluster")
             answer, code = answered(*asked.values()) if len(asked) == 1 else _join(asked, answered)
             print_answer(options["output"], answer)
             return code
@@ -78,6 +78,10 @@ def read_command(
         return made
 
     return declare
+
+
+# Options that only commands with one source can have.
+_OF_ONE_SOURCE = {"watch": "--watch follows one source", "baseline": "--baseline has the problems of one source"}
 
 
 def _question(words: tuple[str, ...]) -> Question:

@@ -6,8 +6,9 @@ in batches, and compares two lists of problems.
 
 from __future__ import annotations
 
+import asyncio
 import io
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -98,6 +99,29 @@ def doubtful(doubts: Iterable[tuple[Key, Doubt, int]]) -> list[Entry]:
         | ({} if doubt.certain else {"enforcementAction": "warn"})
         for key, doubt, line in doubts
     ]
+
+
+async def doubts_of_change(
+    engine: Engine,
+    change: PlannedChange,
+    written: Collection[Key],
+    find: Callable[[Collection[str]], list[tuple[Key, Doubt, int]]],
+    crds: Sequence[Object] = (),
+    *,
+    whole: bool = False,
+) -> tuple[list[Entry], list[Entry]]:
+    """Return what an API server refuses or drops of the objects that a change concerns, before and after it.
+
+    `find` returns that of the `written` objects, by their keys. Another CRD makes fields and values of unchanged
+    objects wrong, or right. `crds` and `whole` are those of `plan_change`.
+    """
+    kinds = change.redefined_kinds
+    redefined = {key for key in await held_keys(engine.opa) if key.type_id in kinds} if kinds else set()
+    doubted = {*change.keys, *map(str, redefined)}
+    after = find(doubted)
+    if unwritten := set() if whole else redefined - {*written} - {*change.deleted}:
+        after += await asyncio.to_thread(engine.doubts, crds, [*map(str, unwritten)], change.crds)
+    return doubtful(await asyncio.to_thread(engine.doubts, crds, doubted)), doubtful(after)
 
 
 def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:

@@ -24,7 +24,6 @@ from bridge.http.bundles import Bundles
 from bridge.http.listeners import serving
 from bridge.http.request_guard import WrongTokens
 from bridge.kube.client import KubeClient
-from bridge.model.keys import Key
 from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS, CRD
 from bridge.offline.engine import Engine
@@ -55,7 +54,7 @@ from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
 from bridge.sidecar.threads import start_threads
 from bridge.sidecar.webhook import Webhook
-from bridge.sources.known_fields import Doubt
+from bridge.sources.manifests import ManifestSource
 from bridge.telemetry.metrics import Checks, Metrics, add_metrics, add_probes, probe_listening
 from bridge.work import Budget, beside
 
@@ -209,7 +208,7 @@ async def _start_parts(
             checks=checks,
             audited=parts.audit.audited,
             cluster=store.cluster,
-            doubts=store.doubts,
+            manifests=store.manifests,
         )
         site.open(backing)
         _follow_settings(reloading, parts)
@@ -408,7 +407,7 @@ class Backing:
     `readers` is a client for the queries of the page's readers: expensive ones wait for each other and do not delay the
     following of changes. `loop` computes what is derived from OPA; `remediator` counts the outcomes of policies;
     `audited` has the violations of Constraints; `checks` returns by name why the bridge is not ready; `cluster` is None
-    for a folder; `doubts` returns what an API server refuses or drops of the objects.
+    for a folder, and `manifests` for a cluster.
     """
 
     opa: Opa
@@ -419,7 +418,7 @@ class Backing:
     checks: Callable[[], Mapping[str, str]]
     audited: Audited
     cluster: KubeClient | None = None
-    doubts: Callable[[], list[tuple[Key, Doubt, int]]] = list
+    manifests: ManifestSource | None = None
 
 
 class Site(Protocol):

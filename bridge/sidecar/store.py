@@ -25,7 +25,6 @@ from bridge.policy_loader.submissions import CONFIG_MAP, config_maps_in
 from bridge.remediator.write_loop import Gone, MemorySink, Names, Patch, StatusSink, WriteConflict, WriteRefused
 from bridge.settings.model import Settings
 from bridge.sources.cluster import ClusterSource
-from bridge.sources.known_fields import Doubt
 from bridge.sources.manifests import ManifestSource
 
 log = structlog.get_logger(__name__)
@@ -38,7 +37,7 @@ class Store:
 
     `writes`: this bridge, or another one with its Lease, writes to the sink. `policies` is the source of policy
     authors' objects, None if these are among the objects of `source`. `cluster`, `events` and `reports` are None for a
-    folder. `plural` returns the plural name of a type, `<group>/<Kind>`.
+    folder, and `manifests` for a cluster. `plural` returns the plural name of a type, `<group>/<Kind>`.
     """
 
     name: str
@@ -47,6 +46,7 @@ class Store:
     writes: bool = True
     policies: Source | None = None
     cluster: FencedClient | None = None
+    manifests: ManifestSource | None = None
     events: Recorder | None = None
     reports: ReportClient | None = None
     plural: Callable[[str], str] = staticmethod(plural_by_rule)
@@ -76,10 +76,6 @@ class Store:
         """Return the unreadable parts of the source, unless they are logged."""
         return []
 
-    def doubts(self) -> list[tuple[Key, Doubt, int]]:
-        """Return what an API server refuses or drops of the objects: nothing of a cluster's, which it has taken."""
-        return []
-
     def listings(self) -> Mapping[str, int]:
         """Return the number of lists of whole types, by reason."""
         return {}
@@ -100,9 +96,8 @@ class FolderStore(Store):
 
     def __init__(self, manifests: Sequence[str]) -> None:
         self.name = ", ".join(manifests)
-        self._manifests = ManifestSource(manifests, follow=True)
+        self.source = self.manifests = self._manifests = ManifestSource(manifests, follow=True)
         self._manifests.check_paths()  # a wrong path is an error before anything starts
-        self.source = self._manifests
         self.sink = MemorySink()
 
     def report_policies(self, authors: Authors) -> Coroutine[None, None, None]:
@@ -120,10 +115,6 @@ class FolderStore(Store):
     def problems(self) -> list[Trouble]:
         """Return the files and documents that cannot be read."""
         return list(self._manifests.problems)
-
-    def doubts(self) -> list[tuple[Key, Doubt, int]]:
-        """Return unknown kinds and fields, and values that the CRDs' schemas refuse."""
-        return self._manifests.doubts()
 
 
 async def _log_policies(authors: Authors) -> None:

@@ -22,15 +22,16 @@ from bridge.kube.applied_names import AppliedNamesReader
 from bridge.kube.client import KubeClient
 from bridge.kube.errors import Forbidden, KubeError
 from bridge.kube.recording import events_about
-from bridge.model.keys import Key, is_key, parse_key
+from bridge.model.keys import Key, is_key, key_of, parse_key
 from bridge.offline.engine import Engine, RunningEngines
 from bridge.opa.client import Opa
-from bridge.queries.analysis import analyze, doubtful, held_crds, policy_impact
+from bridge.queries.analysis import analyze, doubts_of_change, held_crds, policy_impact
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
 from bridge.queries.reasons import Reason, explained_reasons
 from bridge.queries.states import deleted_keys, plan_change
 from bridge.settings.model import Settings
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
+from bridge.sources.manifests import ManifestSource
 from bridge.sources.pruning import prune
 from bridge.web.proxies import Proxies
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
@@ -61,17 +62,26 @@ class Engines:
     """The engine of what would be after a change. `settings` are those of policies.
 
     `opa` returns the OPA, and raises Refused while there is none. `cluster` returns a client for its API server, None
-    for a folder.
+    for a folder; `manifests` returns the objects of a folder, None for a cluster.
     """
 
-    def __init__(self, settings: Settings, opa: Callable[[], Opa], cluster: Callable[[], KubeClient | None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        opa: Callable[[], Opa],
+        cluster: Callable[[], KubeClient | None],
+        manifests: Callable[[], ManifestSource | None],
+    ) -> None:
         self._opa = opa
         self._cluster = cluster
+        self._manifests = manifests
         self._engines = RunningEngines(settings)
 
     def engine(self) -> Engine:
         """Return the engine of this moment."""
         engine = self._engines.on(self._opa())
+        if manifests := self._manifests():
+            return replace(engine, doubts=manifests.doubts, crds=lambda: manifests.crds, complete=manifests.complete)
         cluster = self._cluster()
         return replace(engine, applied_names=AppliedNamesReader(cluster).read) if cluster else engine
 
@@ -200,9 +210,14 @@ class Changes:
             raise Refused(400, "InvalidInput", "nothing to analyze: send manifests, as YAML or JSON, or ?delete=OBJECT")
         going = await deleted_keys(engine, deleted)
         pruned = [prune(obj) for obj in objects]
-        found = await analyze(
-            engine, await plan_change(engine, pruned, going), doubts_after=doubtful(doubts), for_page=True
+        change = await plan_change(engine, pruned, going)
+        before, after = await doubts_of_change(
+            engine,
+            change,
+            {key_of(obj) for obj in pruned},
+            lambda keys: [doubt for doubt in doubts if str(doubt[0]) in keys],
         )
+        found = await analyze(engine, change, doubts_before=before, doubts_after=after, for_page=True)
         mistakes: list[dict[str, Any]] = []
         for problem in problems:
             line = problem.subject.rpartition(":")[2]

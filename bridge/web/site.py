@@ -38,6 +38,7 @@ from bridge.replicator.intake import Troubles
 from bridge.settings.model import Settings
 from bridge.sidecar.run import Backing
 from bridge.sources.known_fields import Doubt
+from bridge.sources.manifests import ManifestSource
 from bridge.web.picture_updates import Drawing
 from bridge.web.problems import Problems
 from bridge.web.proxies import Proxies
@@ -172,7 +173,7 @@ class WebSite:
         self.wrong_tokens = guard.wrong_tokens
         self._guard = guard
         self._backing: Backing | None = None
-        engines = Engines(settings, self._opa, self._cluster)
+        engines = Engines(settings, self._opa, self._cluster, self._manifests)
         self._queries = Queries(self._opa, self._cluster, engines.engine, Proxies(settings.config_dumps))
         self._changes = Changes(engines.engine)
         streams = Streams(allows=guard.still_allows)
@@ -221,7 +222,11 @@ class WebSite:
         return self._backing.cluster if self._backing else None
 
     def _doubts(self) -> Iterable[tuple[Key, Doubt, int]]:
-        return self._backing.doubts() if self._backing else ()
+        manifests = self._manifests()
+        return manifests.doubts() if manifests else ()
+
+    def _manifests(self) -> ManifestSource | None:
+        return self._backing.manifests if self._backing else None
 
     def _opa(self) -> Opa:
         if self._backing is None:

@@ -191,3 +191,30 @@ def test_suite_tests_the_state_after_a_change_of_rego(bridge: Run, folder: Path,
     (tmp_path / "suite.yaml").write_text(yaml.safe_dump(suite))
     done = bridge("test", tmp_path / "suite.yaml")
     assert done.returncode == 0, done.stdout
+
+
+def test_page_of_a_folder_compares_with_the_files_as_they_are_written(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Its objects have the present defaults in OPA, and their mistakes are in the files alone."""
+    written, edited = route(team="web"), route(team="web", tier="paid")
+    for obj in (written, edited):
+        obj["spec"]["hostname"] = ["shop.example.com"]
+    others = [obj for obj in BASE if obj not in (crd(), route(team="web"))]
+    file = tmp_path / "objects.yaml"
+    file.write_text(yaml.safe_dump_all([crd(default=9), written, *others]))
+    options = ("--manifests", file, "--listen", "127.0.0.1:0")
+    with bridge_runs(bridge_path, environment, tmp_path / "log", *options) as served:
+
+        def ask(*pasted: Object) -> dict[str, Any]:
+            text = yaml.safe_dump_all(pasted).encode()
+            with urllib.request.urlopen(f"{served.url.rstrip('/')}/api/changes", data=text) as answer:  # noqa: S310 - the bridge's own address
+                found: dict[str, Any] = json.load(answer)
+            return found
+
+        assert [introduced(ask(obj)) for obj in (written, edited)] == [set(), set()]
+        fixed = ask(route(team="web"))["problems"]["fixed"]
+        assert [one["reason"] for one in fixed] == ["UnknownField"]
+        assert specs(ask(crd())) == [{"a": 7, "b": 5, "c": 9}, {"a": 7, "b": 5}]
+        unknown = {(subject, reason) for subject, reason, _ in introduced(ask(crd(without="b")))}
+        assert unknown >= {("TintPolicy/shop/gateway", "UnknownField"), ("TintPolicy/shop/route", "UnknownField")}

@@ -107,3 +107,15 @@ def _is_error(run: Run, command: str, said: str) -> None:
     assert answer.stderr.startswith("error: ")
     assert answer.stderr.count("\n") == 1
     assert said in answer.stderr
+
+
+def test_a_baseline_is_of_one_source(bridge: Run, tmp_path: Path) -> None:
+    """One file of several sources would hide a problem of the one that the other has."""
+    file = tmp_path / "known.json"
+    for options in (("--baseline", file), ("--baseline", file, "--write-baseline")):
+        answer = bridge("problems", "--kubeconfig", tmp_path / "none", "--context", "a", "--context", "b", *options)
+        assert (answer.returncode, answer.stderr) == (
+            2,
+            "error: --baseline has the problems of one source: give one --context or --cluster\n",
+        )
+    assert not file.exists()
