@@ -188,6 +188,7 @@ Complete = Callable[[msgspec.Raw, Any, float], Awaitable[Any]]
 JudgeModules = Callable[[msgspec.Raw, float], Awaitable[Decision]]
 MODULES = "modules"  # the name of the decision about a change of modules
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
+_NO_TURN = "too many requests that guardrails judge: try again"
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
 
 
@@ -346,18 +347,18 @@ class Admission:
         response = await _query_one(self.rules, request.request, patience, budget)
         if not (is_last and response.change and response.is_allowed):
             return response
-        if response.decision and (lacking := self.admitted.modules()):
-            text = f"judged without Rego that was admitted less than {LONGEST:.0f} s ago: {', '.join(lacking)}"
-            warnings = (*response.decision.warnings, text)
-            response.decision = replace(response.decision, warnings=warnings)
         key = request.parsed_key
         try:
             async with asyncio.timeout_at(until):
                 await self.admitted.turn.acquire()
         except TimeoutError:
-            response.failure = "too many requests that guardrails judge: try again"
+            response.failure = _NO_TURN
             return response
         try:
+            if response.decision and (lacking := self.admitted.modules()):
+                text = f"judged without Rego that was admitted less than {LONGEST:.0f} s ago: {', '.join(lacking)}"
+                warnings = (*response.decision.warnings, text)
+                response.decision = replace(response.decision, warnings=warnings)
             if others := self.admitted.missing(began, key):
                 left = until - clock()
                 after = await _query_one(self.rules, request.request_after(others), min(patience, left), left)
@@ -381,16 +382,33 @@ class Admission:
         if not self.judge_modules or not (writes or removal) or (decision and decision.errors):
             return removal
         warnings = decision.warnings if decision else ()
+        judged = await self._judge_modules(self.judge_modules, request, began, until)
+        return _Response(Decision(errors=judged.errors, warnings=(*warnings, *judged.warnings)))
+
+    async def _judge_modules(self, judge: JudgeModules, request: ReviewRequest, began: float, until: float) -> Decision:
+        """Return the decision about a change of modules, judged also after the changes that were admitted meanwhile."""
+        key = request.parsed_key
+
+        async def decide(others: Parts) -> Decision:
+            left = until - asyncio.get_running_loop().time()
+            return await judge(request.request_after(others) if others else request.request, left)
+
         try:
             async with asyncio.timeout_at(until):
-                left = until - asyncio.get_running_loop().time()
-                others = self.admitted.missing(began, request.parsed_key)
-                judged = await self.judge_modules(request.request_after(others) if others else request.request, left)
+                before = self.admitted.missing(began, key, with_modules=True)
+                judged = await decide(before)
+                if judged.errors or request.dry_run:
+                    return judged
+                async with self.admitted.turn:
+                    now = self.admitted.missing(began, key, with_modules=True)
+                    judged = judged if now == before else await decide(now)
+                    if not judged.errors:
+                        self.admitted.add_modules(key, request.change)
+                    return judged
         except (TimeoutError, OpaError) as error:
-            judged = Decision(warnings=(f"it is unknown whether guardrails allow this change: {error}",))
-        if not judged.errors and not request.dry_run:
-            self.admitted.add_modules(request.parsed_key)
-        return _Response(Decision(errors=judged.errors, warnings=(*warnings, *judged.warnings)))
+            if not request.dry_run:
+                self.admitted.add_modules(key, request.change)
+            return Decision(warnings=(f"it is unknown whether guardrails allow this change: {error}",))
 
     def _is_placed(self, placement: Question, request: ReviewRequest) -> bool:
         """Return whether the placement decision counts for a request, besides the rules."""

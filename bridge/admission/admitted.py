@@ -2,7 +2,7 @@
 
 Two requests may each be fine and together violate a guardrail, such as the deletions of a route's two policies. So each
 request is also judged as if the changes before it were stored. Such a change may still fail, so this only denies more.
-Rego that was admitted is in no request's change: the decisions after it have a warning.
+A change of Rego is judged as if the Rego before it were active. Other decisions after admitted Rego have a warning.
 """
 
 import asyncio
@@ -34,16 +34,15 @@ class Admitted:
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
         self._changes: dict[Key, _Change] = {}
-        self._modules: dict[Key, float] = {}  # until when OPA may lack the Rego of an object
+        self._modules: dict[Key, _Change] = {}
 
-    def add_modules(self, key: Key) -> None:
-        """Add an object whose Rego was admitted."""
-        self._modules[key] = asyncio.get_running_loop().time() + LONGEST
+    def add_modules(self, key: Key, parts: Parts) -> None:
+        """Add an object whose Rego was admitted, with this change."""
+        self._modules[key] = _Change(parts, asyncio.get_running_loop().time() + LONGEST, 1)
 
     def modules(self) -> list[str]:
         """Return the objects whose Rego OPA may lack."""
-        now = asyncio.get_running_loop().time()
-        self._modules = {key: until for key, until in self._modules.items() if until > now}
+        self._modules = _present(self._modules)
         return sorted(map(str, self._modules))
 
     def take_in(self, notice: Notice) -> None:
@@ -70,13 +69,19 @@ class Admitted:
         change = self._changes[key]
         return change.stored == math.inf, change.until
 
-    def missing(self, since: float, but: Key) -> Parts:
+    def missing(self, since: float, but: Key, *, with_modules: bool = False) -> Parts:
         """Return the changes that OPA did not have at a time on the loop's clock, as one; empty without any.
 
-        Without that of the object `but`.
+        Without that of the object `but`. Those of Rego are among them only `with_modules`.
         """
-        now = asyncio.get_running_loop().time()
-        self._changes = {key: change for key, change in self._changes.items() if change.until > now}
-        found = [change.parts for key, change in self._changes.items() if key != but and change.stored >= since]
+        self._changes, self._modules = _present(self._changes), _present(self._modules)
+        changes = {**self._changes, **(self._modules if with_modules else {})}
+        found = [change.parts for key, change in changes.items() if key != but and change.stored >= since]
         names = sorted({name for parts in found for name in parts})
         return {name: [one for parts in found for one in parts.get(name, ())] for name in names}
+
+
+def _present(changes: Mapping[Key, _Change]) -> dict[Key, _Change]:
+    """Return the changes that have not failed."""
+    now = asyncio.get_running_loop().time()
+    return {key: change for key, change in changes.items() if change.until > now}

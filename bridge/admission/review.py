@@ -139,6 +139,7 @@ class ReviewRequest:
         self.is_beside_object = scales or binds or reports
         self.has_another_object = bool(about.sub_resource) or binds
         self.name = metadata.name or about.name or metadata.generate_name
+        self._is_named = bool(metadata.name or about.name)
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
         self._metadata = metadata
@@ -172,6 +173,18 @@ class ReviewRequest:
         """Return the AdmissionRequest with changes that OPA may not have yet, for `data.bridge.v1.admission`."""
         fields = decode(self.request, _fields)
         return msgspec.Raw(msgspec.json.encode({**fields, "admitted": admitted}))
+
+    @property
+    def change(self) -> dict[str, list[Any]]:
+        """Return what it changes, in the form of a query's `changes`; nothing for an object without a name yet."""
+        if not self._is_named:
+            return {}
+        if self.operation == "DELETE":
+            return {"delete": [str(self.parsed_key)]}
+        subject = decode(self.subject, _object) or {}
+        given = {name: value for name, value in (("name", self.name), ("namespace", self.namespace)) if value}
+        metadata = decode(subject.get("metadata", msgspec.Raw(b"{}")), _object) or {}
+        return {"upsert": [{**subject, "metadata": {**metadata, **given}}]}
 
     @property
     def removes_modules(self) -> bool:

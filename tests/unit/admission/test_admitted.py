@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from bridge.admission.admitted import LONGEST, MOST, Admitted
 from bridge.admission.review import Terms
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
+from bridge.model.placement import Decision
 from bridge.opa.client import Answer
 from tests.eventually import eventually
 
@@ -75,10 +77,62 @@ async def test_second_deletion_is_judged_after_the_first_until_opa_has_it() -> N
 
 async def test_a_decision_after_admitted_rego_has_a_warning_until_opa_has_had_time() -> None:
     admission, admitted = judging(_Rules())
-    admitted.add_modules(Key("", "ConfigMap", "opa-policies", "rules"))
+    admitted.add_modules(Key("", "ConfigMap", "opa-policies", "rules"), {})
     assert [*admitted.modules()] == ["/ConfigMap/opa-policies/rules"]
     assert await deleted(admission, ONE)
     assert "judged without Rego that was admitted less than 10 s ago" in (await reviewed(admission, ONE))["warnings"][0]
+
+
+class _Guards:
+    """Guardrails that deny a change of Rego after another one, or after the deletion of a policy."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.inputs: list[dict[str, Any]] = []
+
+    async def judge(self, document: msgspec.Raw, _: float) -> Decision:
+        request = json.loads(bytes(document))
+        self.inputs.append(request)
+        await self.open.wait()
+        return Decision(errors=("both",) if request.get("admitted") else ())
+
+
+async def submitted(admission: Admission, name: str) -> bool:
+    """Whether the creation of a RegoPolicy is admitted."""
+    request = {
+        "uid": "8",
+        "kind": {"group": "policybridge.io", "version": "v1alpha1", "kind": "RegoPolicy"},
+        "operation": "CREATE",
+        "name": name,
+        "object": {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": name}},
+    }
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    answer = await admission.review(json.dumps(review).encode(), Terms(5.0, patches=False))
+    allowed: bool = json.loads(answer)["response"]["allowed"]
+    return allowed
+
+
+async def test_changes_of_rego_are_judged_after_those_that_are_admitted_meanwhile() -> None:
+    rules, guards = _Rules(), _Guards()
+    plain, _ = judging(rules)
+    admission = replace(plain, judge_modules=guards.judge)
+    first, second = (asyncio.create_task(submitted(admission, name)) for name in ("a", "b"))
+    await eventually(lambda: len(guards.inputs) == 2)
+    guards.open.set()
+    assert sorted(await asyncio.gather(first, second)) == [False, True]
+    assert [one["metadata"]["name"] for one in guards.inputs[-1]["admitted"]["upsert"]] in (["a"], ["b"])
+
+
+async def test_a_change_of_rego_is_judged_after_a_deletion_that_is_admitted_meanwhile() -> None:
+    rules, guards = _Rules(), _Guards()
+    plain, _ = judging(rules)
+    admission = replace(plain, judge_modules=guards.judge)
+    change = asyncio.create_task(submitted(admission, "a"))
+    await eventually(lambda: len(guards.inputs) == 1)
+    assert await deleted(admission, ONE)
+    guards.open.set()
+    assert not await change
+    assert guards.inputs[-1]["admitted"] == {"delete": [str(ONE)]}
 
 
 async def test_one_of_two_deletions_at_the_same_moment_is_denied() -> None:
