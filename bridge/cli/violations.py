@@ -19,7 +19,7 @@ from bridge.queries.names import NameNotFoundError, exemption_text, short_key
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
 
-_DENIED = 1  # exit code
+_FOUND = 1  # exit code
 _CONSTRAINTS = f"{CONSTRAINT}/{CLUSTER}/"  # of the full key of a Constraint
 
 
@@ -28,6 +28,7 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
 
     A word is the name or the full key of a Constraint, or an object, whose violations are meant.
     """
+    from bridge.queries.analysis import is_error
     from bridge.queries.asking import audited_keys, selected, target_keys, violations_by
 
     named = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
@@ -45,12 +46,12 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
     found = await selected(engine.opa, rows, "object", asked.selects)
     if asked.namespace is None:
         await _report_exemptions(engine, [entry["constraint"] for entry in constraints], rows)
-    denied = any(row["enforcementAction"] == "deny" for row in found)
+    fails = bool(found) if asked.more.get("fail_on") == "warning" else any(map(is_error, found))
     return Answer(
         lambda: [_violation_table(found, wide=asked.wide)],
         "No violations found.",
         found,
-        code=INPUT_ERROR if at_fault else _DENIED if denied else 0,
+        code=INPUT_ERROR if at_fault else _FOUND if fails else 0,
     )
 
 

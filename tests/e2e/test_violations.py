@@ -48,3 +48,9 @@ def test_violations_are_printed_in_each_form(bridge: Run, output: str) -> None:
     done = bridge("violations", *files, "-n", "blog", "-o", output)
     assert (done.returncode, done.stderr) == (0, "")
     assert "HTTPRoute/blog/feeds" in done.stdout
+
+
+def test_a_warning_fails_where_the_option_wants_it(bridge: Run) -> None:
+    files = [part for name in ("shop", "guardrails") for part in ("--manifests", ROOT / "examples" / name)]
+    warned = ("problems", "--violations", *files, "-n", "blog")
+    assert [bridge(*warned, *more).returncode for more in ((), ("--fail-on", "warning"))] == [0, 1]

@@ -152,7 +152,7 @@ _is_misspelled(_, named) if named & kinds.names == set()
 
 _never_in_effect(spec) := {sprintf("match selects nothing at which %s can be in effect", [concat(" or ", sort(names))]) |
 	scope := object.get(spec, ["match", "scope"], "*")
-	selected := {type | some type in _selected_types(spec); not _lacks_scope(type, scope)}
+	selected := {type | some type in _types_matched(spec); not _lacks_scope(type, scope)}
 	selected != set()
 	some parameters in _all_parameters(spec)
 	known := _kinds_of(parameters) & kinds.names
@@ -166,17 +166,44 @@ _never_in_effect(spec) := {sprintf("match selects nothing at which %s can be in 
 } if {
 	spec.policy != "bridge.guardrails.no_policy_without_effect"
 } else := {"match selects no policy kind" |
-	selected := _selected_types(spec)
+	selected := _types_matched(spec)
 	selected != set()
 	selected & kinds.names == set()
 }
 
+# The types that a match selects, also those that it names and that guardrails cannot judge.
+_types_matched(spec) := _selected_types(spec) | {type |
+	match := object.get(spec, "match", {})
+	some entry in match.kinds
+	some group in entry.apiGroups
+	some kind in entry.kinds
+	type := concat("/", [keys.group_name(group), kind])
+	_has_no_place(type)
+	matches_type(match, type)
+}
+
+# Objects of a type have no place in the hierarchy: a Namespace, and what only Kubernetes or the bridge itself reads.
+_has_no_place("core/Namespace")
+
+_has_no_place(type) if {
+	group := split(type, "/")[0]
+	_is_outside(group)
+	not levels.by_type[type]
+}
+
+_is_outside("policybridge.io")
+_is_outside(group) if not contains(group, ".")
+
 # What is in effect at the targets of a type: what acts there or above.
 _is_in_effect_at(kind, type) if {
 	not type in kinds.names
+	_may_be_target(kind, type)
 	some level in _levels_of(kind)
 	_is_at_or_above(level, _target_level(type))
 }
+
+_may_be_target(_, type) if not _has_no_place(type)
+_may_be_target(kind, type) if kinds.may_target(kind, type)
 
 _levels_of(kind) := {kinds.get(kind).effectiveTarget} if {
 	not kinds.acts_at_targets(kind)

@@ -91,6 +91,16 @@ test_a_kind_that_acts_below_the_selected_objects_is_never_in_effect if {
 	_found("no_policy_without_effect", _routes, {}) == ["match selects no policy kind"]
 }
 
+test_objects_without_a_place_in_the_hierarchy_are_nothing_at_which_a_kind_is_in_effect if {
+	every match in [_of("", "Namespace"), _of("", "ConfigMap"), _of("apps", "Deployment"), _of("policybridge.io", "Constraint"), {"kinds": [{"apiGroups": ["", "apps"], "kinds": ["Pod", "Namespace"]}]}] {
+		_found("required_policy", match, {"kinds": [_colors]}) == ["match selects nothing at which ColorPolicy can be in effect"]
+		_found("no_policy_without_effect", match, {}) == ["match selects no policy kind"]
+	}
+	every match in [{"kinds": [{"apiGroups": ["*"], "kinds": ["Namespace", "HTTPRoute"]}]}, {"kinds": [{"apiGroups": [""], "kinds": ["*"]}]}, _of("inference.networking.k8s.io", "InferencePool")] {
+		_found("required_policy", match, {"kinds": [_colors]}) == []
+	}
+}
+
 test_a_field_that_the_schema_lacks_has_the_nearest_name if {
 	every field in ["/theme", "/hints/any/thing", "/palette", "/palette/0/accent", "/palette/*/accent", "/byPage/home/accent", "/*/accent"] {
 		_found("bounded_field", _routes, {"kind": _colors, "field": field}) == []
