@@ -38,7 +38,6 @@ from bridge.policy_loader.submissions import (
     config_maps_in,
     find_flaws,
     overlap,
-    packages,
 )
 from bridge.policy_loader.used_guardrails import guardrail_of
 from bridge.settings.loading import load_settings
@@ -139,7 +138,7 @@ async def alters_behind(
 def guardrails_by_author(before: SettledModules) -> dict[Key, set[str]]:
     """Return the packages of guardrails of each author, active or not."""
     found = {
-        author: {".".join(package) for package in packages(one).values() if package[:2] == GUARDRAILS}
+        author: {".".join(package) for package in one.claimed if package[:2] == GUARDRAILS}
         for author, one in before.submissions.items()
     }
     return {author: names for author, names in found.items() if names}
@@ -300,7 +299,7 @@ def module_states(found: SettledModules, errors: Mapping[tuple[str, str], OpaErr
     return [
         {
             "name": str(key),
-            "packages": sorted({".".join(package) for package in packages(found.submissions[key]).values()})
+            "packages": sorted({".".join(package) for package in found.submissions[key].claimed})
             if key in found.submissions
             else [],
             "state": "Rejected" if key in found.problems else "Active",

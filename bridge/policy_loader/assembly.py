@@ -21,12 +21,13 @@ from bridge.opa.shipped import SETTINGS, Shipped, shipped_guardrails
 from bridge.policy_loader.submissions import (
     GUARDRAILS,
     HIERARCHY,
+    MOST_PARTS,
     STRATEGIES,
     DataPath,
+    Parts,
     Places,
     Submission,
     package_of,
-    packages,
     roots,
 )
 
@@ -131,7 +132,7 @@ def generated(
     found = [
         (package, submission.modules[name])
         for submission in submissions
-        for name, package in packages(submission).items()
+        for name, package in submission.packages.items()
     ]
     found += [(package_of(text) or (), text) for text in (lost or {}).values()]
     owned = {package for package, _ in found}
@@ -203,7 +204,7 @@ def assemble(
     owned: set[DataPath] = {tuple(root.split("/")) for root in shipped.roots}
     owned.update(package for text in generated.values() if (package := package_of(text)))
     for submission in submissions:
-        owned.update(packages(submission).values(), submission.data)
+        owned.update(submission.packages.values(), submission.data)
     return build_bundle(modules, data, {"/".join(root) for root in roots(owned)}, places.old)
 
 
@@ -224,7 +225,7 @@ def _modules_below(points: Collection[DataPath], submissions: Sequence[Submissio
     return [
         (submission, submission.modules[name])
         for submission in submissions
-        for name, package in packages(submission).items()
+        for name, package in submission.packages.items()
         if any(package[: len(point)] == point for point in points)
     ]
 
@@ -263,17 +264,27 @@ _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _PURE = ("bridge", "lib")  # packages that read no objects
 
 
+def mentions(submission: Submission) -> set[DataPath]:
+    """Return the parts of `data` that modules name, and those that these are in."""
+    found: set[DataPath] = set()
+    for text in submission.modules.values():
+        for mention in _MENTION.finditer(text):
+            path = tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention[1]))
+            found.update(path[:length] for length in range(1, min(len(path), MOST_PARTS) + 1))
+    return found
+
+
 def reads_objects(submissions: Collection[Submission]) -> bool:
     """Return whether a module may read objects that are not in its input: it names parts of `data` not of its set.
 
     Then an object may matter anywhere, whatever its links are.
     """
-    own = [path for one in submissions for path in (*packages(one).values(), *one.data)]
+    own = Parts((path, path) for one in submissions for path in (*one.claimed, *one.data, _PURE))
     for submission in submissions:
         for text in submission.modules.values():
             for mention in _MENTION.finditer(_COMMENT.sub("", text)):
                 path = tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention[1]))
-                if not any(path[: len(allowed)] == allowed for allowed in (*own, _PURE)):
+                if not any(True for _ in own.find_above(path)):
                     return True
     return False
 
@@ -319,9 +330,9 @@ def lines_that_read_view(submission: Submission, view: str) -> dict[str, int]:
     types = types_of_view(view)
     found: dict[str, int] = {}
     for name, text in submission.modules.items():
-        for reference in _READS_VIEW.finditer(text):
-            if reference[1] is None or reference[1] in types:
-                found.setdefault(name, text.count("\n", 0, reference.start()) + 1)
+        read = (one.start() for one in _READS_VIEW.finditer(text) if one[1] is None or one[1] in types)
+        if (first := next(read, None)) is not None:
+            found[name] = text.count("\n", 0, first) + 1
     return found
 
 

@@ -25,6 +25,8 @@ from bridge.policy_loader.submissions import (
     finish,
     flaw,
     may_decide,
+    move_system,
+    package_of,
     read_config_map,
     read_loss,
     read_rego_policy,
@@ -42,6 +44,7 @@ STATES = ("active", "last-good-version", "refused", "lost", "pending")
 
 
 _PATIENCE = 4.0  # seconds that a start waits for documents whose reading takes long
+_REMEMBERED = 8  # sets of documents: the webhook's, which change with Constraints
 _LATE_CHECKS = 180.0  # seconds that a start waits for modules whose check takes long, or that change: four attempts
 
 
@@ -58,15 +61,16 @@ class SubmissionReceiver(Protocol):
 class Author:
     """An object with Rego or data, as last seen.
 
-    `identity` has its apiVersion, kind and metadata, and `status` its current status. `rego` are the texts of its
-    modules, valid or not. `verdict` may be on a former version.
+    `identity` has its apiVersion, kind and metadata, and `status` its current status. `packages` are those of its
+    modules, valid or not, and `obscure` the texts of modules without a plain one. `verdict` may be on a former version.
     """
 
     identity: Object
     status: dict[str, Any]
     version: str
     policy: bool
-    rego: tuple[str, ...] = ()
+    packages: frozenset[DataPath] = frozenset()
+    obscure: tuple[str, ...] = ()
     verdict: Verdict | None = None
 
     @property
@@ -130,6 +134,7 @@ class Authors:
         self._unread: dict[Key, Reading] = {}  # by author, while its documents are not read
         self._turns = Turns[Key](lambda key: key.namespace)
         self._arrived = asyncio.Event()
+        self._deciding: dict[frozenset[DataPath], list[Key]] = {}  # results, for every request to the webhook
         self._listing = True  # until the loader is notified that everything was listed
         loader.listen(self._judge)
 
@@ -140,7 +145,16 @@ class Authors:
 
     def deciding(self, documents: Collection[DataPath]) -> list[Key]:
         """Return the objects with policies, valid or not, that may define one of these documents, or the bridge's."""
-        return [key for key, author in self.known.items() if author.policy and may_decide(author.rego, documents)]
+        asked = frozenset(documents)
+        if asked not in self._deciding:
+            if len(self._deciding) >= _REMEMBERED:
+                self._deciding.clear()
+            self._deciding[asked] = [
+                key
+                for key, author in self.known.items()
+                if author.policy and may_decide(author.packages, author.obscure, asked)
+            ]
+        return self._deciding[asked]
 
     @property
     def unready(self) -> str:
@@ -244,12 +258,15 @@ class Authors:
             self._unread[key] = reading
             self._turns.add(key)
             self._arrived.set()
+        texts = {text: package_of(move_system(text)) for text in _texts_of(obj)} if reading.policy else {}
+        self._deciding.clear()
         self.known[key] = Author(
             identity,
             status if isinstance(status, dict) else {},
             reading.submission.version,
             reading.policy,
-            tuple(_texts_of(obj)) if reading.policy else (),
+            frozenset(filter(None, texts.values())),
+            tuple(text for text, package in texts.items() if not package),
             before.verdict if before else None,
         )
         if not reading.unread and not (same and reading.submission.version):
@@ -278,6 +295,7 @@ class Authors:
     def _drop(self, key: Key, obj: Object | None) -> None:
         self._forget(key)
         if self.known.pop(key, None) is not None:
+            self._deciding.clear()
             self._loader.remove(key)
         self._notify(key, obj)
 

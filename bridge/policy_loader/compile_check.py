@@ -12,7 +12,7 @@ import re
 import resource
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
@@ -164,45 +164,88 @@ Owner = TypeVar("Owner")
 _TELLING = 3  # different rules of one name: two values, and one that is only true
 
 
-class RuleHeads(Generic[Owner]):
-    """Rules of owners by the terms of their names: a rule is compared with those of similar names, not with all."""
+class _Node(Generic[Owner]):
+    """The rules of one name, a few that differ, and the nodes of longer names by their next term."""
 
     __slots__ = ("below", "here")
 
     def __init__(self) -> None:
-        self.below: dict[Any, RuleHeads[Owner]] = {}
+        self.below: dict[Any, _Node[Owner]] = {}
         self.here: list[tuple[Owner, RuleHead]] = []
+
+    @property
+    def any_owner(self) -> Owner:
+        """Return the owner of a rule of this name, or of a longer one."""
+        node = self
+        while not node.here:
+            node = next(iter(node.below.values()))
+        return node.here[0][0]
+
+
+class _Level(Generic[Owner]):
+    """The nodes that the first terms of a name lead to: several, because a variable may be any term.
+
+    `here` are rules of such names, a few that differ. `below` is the owner of a rule of a longer name.
+    """
+
+    __slots__ = ("_by_term", "_nodes", "_steps", "below", "here")
+
+    def __init__(self, nodes: list[_Node[Owner]]) -> None:
+        self._nodes = nodes
+        self._by_term: dict[Any, list[_Node[Owner]]] | None = None
+        self._steps: dict[Any, _Level[Owner]] = {}
+        self.here: list[tuple[Owner, RuleHead]] = []
+        for node in nodes:
+            _keep_differing(self.here, node.here)
+        self.below = next((below.any_owner for node in nodes for below in node.below.values()), None)
+
+    def step(self, term: Any) -> "_Level[Owner]":
+        """Return the level that one more term leads to."""
+        if term not in self._steps:
+            self._steps[term] = _Level(self._find_nodes(term))
+        return self._steps[term]
+
+    def _find_nodes(self, term: Any) -> list[_Node[Owner]]:
+        if term is None:
+            return [below for node in self._nodes for below in node.below.values()]
+        if self._by_term is None:
+            self._by_term = {}
+            for node in self._nodes:
+                for name, below in node.below.items():
+                    self._by_term.setdefault(name, []).append(below)
+        return [below for name in (term, None) for below in self._by_term.get(name, ())]
+
+
+class RuleHeads(Generic[Owner]):
+    """Rules of owners by the terms of their names: a rule is compared with those of similar names, not with all."""
+
+    def __init__(self) -> None:
+        self._root: _Node[Owner] = _Node()
+        self._start: _Level[Owner] | None = None  # what was found so far, until a rule is added
 
     def add(self, owner: Owner, head: RuleHead) -> None:
         """Add a rule. Each rule contradicts one of two that differ, so few of one name are kept."""
-        node = self
+        self._start, node = None, self._root
         for term in head.terms:
-            node = node.below.setdefault(term, RuleHeads())
-        kinds = [(its.exclusive, its.constant) for _, its in node.here]
-        if len(kinds) < _TELLING and (head.exclusive, head.constant) not in kinds:
-            node.here.append((owner, head))
+            node = node.below.setdefault(term, _Node())
+        _keep_differing(node.here, [(owner, head)])
 
     def find_contradicted(self, head: RuleHead) -> Owner | None:
         """Return the owner of a rule that may have another value than this one."""
-        return next((owner for owner, its in self.find_similar(head) if head.contradicts(its)), None)
-
-    def find_similar(self, head: RuleHead) -> Iterator[tuple[Owner, RuleHead]]:
-        """Yield the rules whose name may be this one's, or one above or below it."""
-        nodes = [self]
+        level = self._start = self._start or _Level([self._root])
         for term in head.terms:
-            for node in nodes:
-                yield from node.here
-            nodes = [child for node in nodes for child in node.at(term)]
-        while nodes:
-            node = nodes.pop()
-            yield from node.here
-            nodes.extend(node.below.values())
+            if level.here:
+                return level.here[0][0]  # the whole document, of which this rule defines a part
+            level = level.step(term)
+        return next((owner for owner, its in level.here if head.contradicts(its)), level.below)
 
-    def at(self, term: Any) -> Iterable["RuleHeads[Owner]"]:
-        """Return the rules below that have this next term, or may have it."""
-        if term is None:
-            return self.below.values()
-        return [self.below[name] for name in (term, None) if name in self.below]
+
+def _keep_differing(kept: list[tuple[Owner, RuleHead]], rules: Iterable[tuple[Owner, RuleHead]]) -> None:
+    """Add rules of one name to those that are kept, until these tell what can contradict the name."""
+    for owner, head in rules:
+        kinds = {(its.exclusive, its.constant) for _, its in kept}
+        if len(kept) < _TELLING and (head.exclusive, head.constant) not in kinds:
+            kept.append((owner, head))
 
 
 class Checker:

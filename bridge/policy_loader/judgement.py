@@ -36,14 +36,12 @@ from bridge.policy_loader.submissions import (
     DataPath,
     Fault,
     ModuleProblem,
+    Parts,
     Places,
     Submission,
     find_disputes,
     line_of_package,
     line_of_rule,
-    overlap,
-    package_of,
-    packages,
 )
 
 _REMEMBERED = 32  # sets
@@ -93,7 +91,7 @@ class Judge:
 
     def note_served(self, submissions: Sequence[Submission], number: int) -> None:
         """Note the served set and its number: of two authors in a package, the first one has precedence."""
-        held = {(package, one.author) for one in submissions for package in packages(one).values()}
+        held = {(package, one.author) for one in submissions for package in one.packages.values()}
         self._since = {claim: self._since.get(claim, number) for claim in held}
 
     def rank(self, submission: Submission, package: DataPath) -> tuple[float, tuple[bool, str, Key]]:
@@ -106,11 +104,11 @@ class Judge:
         Not if the author has not been in their packages, or later than they.
         """
         for other in others:
-            theirs = set(packages(other).values())
-            met = [at for at in packages(one).values() if any(overlap(at, package) for package in theirs)]
+            theirs = Parts((package, package) for package in other.claimed)
+            met = [at for at in one.claimed if any(True for _ in theirs.find_overlapping(at))]
             if any(self.rank(one, at)[0] == math.inf for at in met):
                 return False
-            shared = theirs.intersection(met)
+            shared = other.claimed.intersection(met)
             if any(self.rank(one, at) > self.rank(other, at) for at in shared) or (not shared and one.age > other.age):
                 return False
         return True
@@ -144,10 +142,10 @@ class Judge:
         Raises CheckError if rules are unknown.
         """
         lost = [one for one in await self._find_heads(submission) if one[0][0] != "bridge"]
-        mine = {package for package, _ in lost}
+        mine = Parts({(package, package) for package, _ in lost})
         theirs: RuleHeads[Submission] = RuleHeads()
         for other in served:
-            if any(overlap(package, at) for package in packages(other).values() for at in mine):
+            if any(True for package in other.claimed for _ in mine.find_overlapping(package)):
                 for package, head in await self._find_heads(other):
                     theirs.add(other, _as_varying(package, head))
         # What fails contradicts equal constants, too.
@@ -155,10 +153,12 @@ class Judge:
         kept = [one for one, owner in zip(lost, taken, strict=True) if owner is None]
         if lost and not kept:
             return None
-        paths = {head.path: package for package, head in kept}
+        modules: dict[str, tuple[DataPath, list[RuleHead]]] = {}
+        for package, head in kept:
+            modules.setdefault(head.path, (package, []))[1].append(head)
         return {
-            f"lost/{path.replace('/', '.')}": failing_rules(package, [head for _, head in kept if head.path == path])
-            for path, package in paths.items()
+            f"lost/{path.replace('/', '.')}": failing_rules(package, heads)
+            for path, (package, heads) in modules.items()
         }
 
     async def _find_heads(self, submission: Submission) -> list[tuple[DataPath, RuleHead]]:
@@ -169,7 +169,7 @@ class Judge:
         return [
             (package, head)
             for head in found
-            if isinstance(head, RuleHead) and (package := package_of(places.modules[head.path]))
+            if isinstance(head, RuleHead) and (package := places.packages.get(head.path))
         ]
 
     def bundle(self, submissions: Sequence[Submission], *, replicated: bool = False) -> Bundle:
@@ -195,7 +195,7 @@ class Judge:
         """Return the packages in the place of a type of the view."""
         types = types_of_view(self._generated[0])
         for submission in submissions:
-            for name, package in packages(submission).items():
+            for name, package in submission.packages.items():
                 if package[:1] == VIEW and package[1:2] and package[1] in types:
                     text = (
                         f"data.kubernetes.{package[1]} has the replicated objects of that type: choose another "
@@ -212,13 +212,13 @@ class Judge:
         shared = _find_shared(submissions)
         claims: dict[DataPath, dict[Key, list[_Claim]]] = {}  # by the root of packages, and the next part
         for submission in submissions:
-            if shared.keys().isdisjoint(packages(submission).values()):
+            if shared.keys().isdisjoint(submission.packages.values()):
                 continue
             places = Places([submission])
             for head in await self._find_rules(submission, places):
                 if isinstance(head, Finding):
                     return [replace(places.fault(*head), author=submission.author, own=True)]
-                package = package_of(places.modules[head.path])
+                package = places.packages.get(head.path)
                 if package and package in shared:
                     path = (*package, str(head.ref[0][1]))[: len(shared[package]) + 1]
                     claim = _Claim(submission, head, package, head.within(package))
@@ -379,22 +379,20 @@ def _name_largest(fault: Fault, submissions: Sequence[Submission]) -> Fault:
 
 def _find_shared(submissions: Sequence[Submission]) -> dict[DataPath, DataPath]:
     """Return the packages that are equal to, above or below one of another author, each with the topmost of these."""
-    authors: dict[DataPath, set[Key]] = {}  # of packages at or below a path
-    for submission in submissions:
-        for package in packages(submission).values():
-            for length in range(1, len(package) + 1):
-                authors.setdefault(package[:length], set()).add(submission.author)
-    found = {package for submission in submissions for package in packages(submission).values()}
-    topmost = {
-        package: next(package[:length] for length in range(1, len(package) + 1) if package[:length] in found)
-        for package in found
-    }
+    authors: dict[DataPath, set[Key]] = {}
+    topmost: dict[DataPath, DataPath] = {}
+    top: DataPath = ()
+    for package, author in sorted((package, one.author) for one in submissions for package in one.claimed):
+        if not top or package[: len(top)] != top:  # what is below a package follows it
+            top = package
+        topmost[package] = top
+        authors.setdefault(top, set()).add(author)
     return {package: top for package, top in topmost.items() if len(authors[top]) > 1}
 
 
 def list_claims(submission: Submission) -> list[tuple[str, DataPath]]:
     """Return the parts of `data` that a submission owns, each with its module, "" for data."""
-    return [*packages(submission).items(), *(("", at) for at in submission.data)]
+    return [*submission.packages.items(), *(("", at) for at in submission.data)]
 
 
 def _describe_obstacle(name: str, path: DataPath, owner: str) -> ModuleProblem:
@@ -443,7 +441,7 @@ async def fails_on_examples(opa: Opa, author: Key, submissions: Sequence[Submiss
     OpaError if OPA does not respond.
     """
     questions: list[tuple[str, Any]] = [("bridge/v1/links", {"objects": EXAMPLES})]
-    claimed = {package for submission in submissions for package in packages(submission).values()}
+    claimed = {package for submission in submissions for package in submission.packages.values()}
     strategies = [package for package in claimed if package[: len(STRATEGIES)] == STRATEGIES]
     questions += [(pointer(*package, "result"), _MERGED) for package in strategies]
     places = Places(submissions)
@@ -487,9 +485,9 @@ def find_culprit(
     owner = next((one for one in submissions if one.author == fault.author), None)
     if owner is None or fault.problem.code != EVALUATION_CONFLICT:
         return owner
-    own = packages(owner)
-    wanted = {own[fault.problem.file]} if fault.problem.file in own else set(own.values())
-    return max((one for one in submissions if one is owner or wanted & set(packages(one).values())), key=rank)
+    own = owner.packages
+    wanted = {own[fault.problem.file]} if fault.problem.file in own else owner.claimed
+    return max((one for one in submissions if one is owner or not wanted.isdisjoint(one.claimed)), key=rank)
 
 
 def describe_for(author: Key, fault: Fault) -> ModuleProblem:

@@ -30,7 +30,7 @@ from bridge.opa.bundle import BUNDLE_NAME, Bundle
 from bridge.opa.client import STATE_OF_VIEW, STATES_OF_MODULES, BundleStatus, Failing, Opa
 from bridge.opa.errors import OpaError, OpaRejected
 from bridge.opa.shipped import Shipped
-from bridge.policy_loader.assembly import digest, lines_that_read_view
+from bridge.policy_loader.assembly import digest, lines_that_read_view, mentions
 from bridge.policy_loader.compile_check import PARSE_ERROR, PASSING, Checker, CheckError
 from bridge.policy_loader.judgement import (
     DATA_OF_CLIENTS,
@@ -59,12 +59,11 @@ from bridge.policy_loader.submissions import (
     DataPath,
     Fault,
     ModuleProblem,
+    Parts,
     Places,
     Submission,
     Verdict,
     find_flaws,
-    overlap,
-    packages,
 )
 from bridge.work import RetryQueue
 
@@ -451,11 +450,11 @@ class Loader:
 
     def _withdraw(self, entry: Entry, version: Submission, faults: Sequence[Fault]) -> None:
         """Let the next selection withdraw this version; another one of an author in its packages may fix it."""
-        shared = set(packages(version).values())
+        shared = version.claimed
         others = [
             other.submitted
             for other in self._entries.values()
-            if other is not entry and other.chosen and shared & set(packages(other.chosen).values())
+            if other is not entry and other.chosen and shared & other.chosen.claimed
         ]
         problems = [describe_for(version.author, fault) for fault in faults]
         self._failures.append(Failure(version, tuple(problems), tuple(others)))
@@ -764,8 +763,8 @@ class Loader:
                 for key, one in changed.items()
                 if key != author and (key in chosen or key not in self._entries)
             }
-            texts = " ".join(version.modules.values())
-            named = [key for key, one in others.items() if any(".".join(at) in texts for at in packages(one).values())]
+            mentioned = mentions(version)
+            named = [key for key, one in others.items() if not mentioned.isdisjoint(one.claimed)]
             causes = tuple(sorted(named or others))
             if causes:
                 done = "was deleted" if causes[0] not in self._entries else "was changed"
@@ -1048,18 +1047,15 @@ class Activation:
     ) -> dict[DataPath, str]:
         """Return the owner of each of these parts: a bundle, a policy, or another client's data."""
         policies = await self._opa.packages_of_policies()
-        found = {}
-        for path in taken:
-            owners = [
-                f"the bundle {name}" for name in sorted(roots) if any(overlap(root, path) for root in roots[name])
-            ]
-            owners += [
-                f"the policy {name}"
+        owners = Parts(
+            [(root, f"the bundle {name}") for name in sorted(roots) for root in roots[name]]
+            + [
+                (package, f"the policy {name}")
                 for name, package in sorted(policies.items())
-                if overlap(package, path) and not name.startswith(f"{BUNDLE_NAME}/")
+                if not name.startswith(f"{BUNDLE_NAME}/")
             ]
-            found[path] = owners[0] if owners else DATA_OF_CLIENTS
-        return found
+        )
+        return {path: min(owners.find_overlapping(path), default=DATA_OF_CLIENTS) for path in taken}
 
     async def find_unsupported(self) -> str:
         """Return what in OPA's configuration excludes the bridge; "" for nothing."""
@@ -1080,20 +1076,21 @@ class Activation:
     async def _find_taken(
         self, claimed: Collection[DataPath], owned: Sequence[DataPath], others: Mapping[str, Sequence[DataPath]]
     ) -> list[DataPath]:
-        fresh = [path for path in claimed if not any(path[: len(root)] == root for root in owned)]
+        own = Parts((root, root) for root in owned)
+        foreign = Parts((root, root) for roots in others.values() for root in roots)
+        fresh = [path for path in claimed if not any(True for _ in own.find_above(path))]
         limit = asyncio.Semaphore(_AT_ONCE)
 
         async def is_taken(path: DataPath) -> bool:
-            if any(overlap(root, path) for roots in others.values() for root in roots):
+            if any(True for _ in foreign.find_overlapping(path)):
                 return True
             async with limit:
                 try:
                     found = await self._opa.get(pointer(*path))
                 except OpaRejected:
                     return True  # rules of another author, which fail
-            for root in owned:
-                if overlap(root, path):
-                    found = _remove_path(found, root[len(path) :])
+            for root in own.find_below(path):
+                found = _remove_path(found, root[len(path) :])
             return found is not None
 
         taken = await asyncio.gather(*(is_taken(path) for path in fresh))
@@ -1108,13 +1105,12 @@ class Activation:
 
 
 def _remove_path(found: Any, path: DataPath) -> Any:
-    """Return a document without the value at a path, None if nothing else is in it."""
+    """Remove the value at a path from a document, and return the rest; None if nothing else is in it."""
     if not path:
         return None
     if not isinstance(found, dict) or path[0] not in found:
         return found
-    rest = {name: value for name, value in found.items() if name != path[0]}
-    below = _remove_path(found[path[0]], path[1:])
-    if below is not None:
-        rest[path[0]] = below
-    return rest or None
+    found[path[0]] = _remove_path(found[path[0]], path[1:])
+    if found[path[0]] is None:
+        del found[path[0]]
+    return found or None

@@ -27,9 +27,11 @@ import contextlib
 import difflib
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -56,6 +58,7 @@ class Submission:
     are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" if it has none):
     of two with the same claim, the older has it. With `problems` it must not be loaded. `old` means that its modules
     are Rego v0. `lost` is what its object's status states about lost rules (`read_loss`), which is not its content.
+    `packages` are those of its modules, by name; modules without a plain one are omitted.
     """
 
     author: Key
@@ -67,6 +70,13 @@ class Submission:
     problems: tuple[ModuleProblem, ...] = ()
     old: bool = False
     lost: str = field(default="", compare=False)
+    packages: Mapping[str, DataPath] = field(init=False, repr=False, compare=False)
+    claimed: frozenset[DataPath] = field(init=False, repr=False, compare=False)  # the same packages, without names
+
+    def __post_init__(self) -> None:
+        found = {name: package for name, text in self.modules.items() if (package := package_of(text))}
+        object.__setattr__(self, "packages", found)
+        object.__setattr__(self, "claimed", frozenset(found.values()))
 
     @property
     def age(self) -> tuple[bool, str, Key]:
@@ -143,36 +153,57 @@ class Places:
     def __init__(self, submissions: Iterable[Submission], folder: str = "") -> None:
         self._folder = folder
         self.modules: dict[str, str] = {}
+        self.packages: dict[str, DataPath] = {}  # those that are plain
         self.old: set[str] = set()  # paths of modules in Rego v0
         self._whose: dict[str, tuple[Key, str]] = {}
+        self._longest = 0  # characters of a path
+        self._beginnings: set[str] = set()  # of paths
         for submission in submissions:
-            self._add(submission.author, submission.modules, old=submission.old)
+            self._add(submission)
 
-    def _add(self, author: Key, modules: Mapping[str, str], *, old: bool) -> None:
-        for name, text in modules.items():
+    def _add(self, submission: Submission) -> None:
+        author = submission.author
+        self._beginnings.add(f"{self._folder}{author.type_id}/")
+        for name, text in submission.modules.items():
             path = f"{self._folder}{author}/{quote(name, safe='')}"
             path += "" if path.endswith(SUFFIX) else SUFFIX
             while path in self.modules:
                 path = f"{path.removesuffix(SUFFIX)}_{SUFFIX}"
             self.modules[path] = text
-            if old:
+            if name in submission.packages:
+                self.packages[path] = submission.packages[name]
+            if submission.old:
                 self.old.add(path)
             self._whose[path] = (author, name)
+            self._longest = max(self._longest, len(path))
 
     def fault(self, path: str, line: int, column: int, code: str, message: str) -> Fault:
         """Return OPA's message about a file in a form for its author."""
         author, name = self._whose.get(path, (None, path))
         text = " ".join(message.split())
-        named = {known: owner for known, owner in self._whose.items() if known in text}
+        if len(text) > _LONGEST_TEXT:
+            text = f"{text[:_LONGEST_TEXT]}…"
+        named = {known: self._whose[known] for known in self._find_paths(text)}
         if author is None and named:  # some messages name only the file
             author = next(iter(named.values()))[0]
+        others = {whose: (known, module) for known, (whose, module) in named.items() if whose != author}
         elsewhere = {
             whose: ModuleProblem(module, _line_after(known, text), 0, code, _seen_by(whose, text, named))
-            for known, (whose, module) in named.items()
-            if whose != author
+            for whose, (known, module) in others.items()
         }
         problem = ModuleProblem(name, line, column, code, _seen_by(author, text, named))
         return Fault(author, problem, elsewhere=elsewhere)
+
+    def _find_paths(self, text: str) -> Iterator[str]:
+        """Yield the paths of modules in a text, which OPA may fill with all of them."""
+        beginnings = "|".join(map(re.escape, self._beginnings))
+        for start in re.finditer(beginnings, text) if beginnings else ():
+            part = text[start.start() : start.start() + self._longest]
+            paths = (part[: end.end()] for end in re.finditer(re.escape(SUFFIX), part))
+            yield from (path for path in paths if path in self._whose)
+
+
+_LONGEST_TEXT = 4000  # characters of OPA's message that are kept; a status has less
 
 
 def _seen_by(author: Key | None, text: str, named: Mapping[str, tuple[Key, str]]) -> str:
@@ -447,7 +478,7 @@ _OWN = "claim_refused"  # the code of these problems
 
 # The form that OPA's parser and this module certainly read alike; other forms of a package clause are rejected.
 _CLAUSE = re.compile(
-    r"\ufeff?(?:[ \t\r\n]|\#[^\n]*\n)*package[ \t\r\n]+([A-Za-z_][A-Za-z0-9_]*)"
+    r"\ufeff?(?:[ \t\r\n]++|\#[^\n]*+\n)*+package[ \t\r\n]+([A-Za-z_][A-Za-z0-9_]*)"
     r"((?:\.[A-Za-z_][A-Za-z0-9_]*|\[\"[^\"\\\n]*\"\])*)[ \t\r]*(?:\#[^\n]*)?(?:\n|\Z)"
 )
 _PART = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[\"([^\"]*)\"\]")
@@ -471,32 +502,21 @@ def move_system(text: str) -> str:
     return f"{text[: found.start(1)]}{_join_path(moved)}{text[found.end(2) :]}" if found and moved else text
 
 
-def may_decide(texts: Iterable[str], documents: Collection[DataPath]) -> bool:
+def may_decide(packages: Collection[DataPath], unread: Iterable[str], documents: Collection[DataPath]) -> bool:
     """Return whether modules may define one of these documents, or extend the bridge's own rules.
 
-    A module whose package cannot be read may, if its text names the document.
+    `packages` are theirs. A module whose package cannot be read (one of `unread`) may, if its text names the document.
     """
-    for text in texts:
-        package = package_of(move_system(text))
-        if package is None:
-            if any(_join_path(document) in text for document in documents):
-                return True
-        elif (package[0] == "bridge" and package[:2] != SYSTEM) or any(
-            overlap(package, document) for document in documents
-        ):
-            return True
-    return False
+    names = [*map(_join_path, documents)]
+    return any(
+        (package[0] == "bridge" and package[:2] != SYSTEM) or any(overlap(package, document) for document in documents)
+        for package in packages
+    ) or any(name in text for text in unread for name in names)
 
 
 def path_of(package: str) -> DataPath:
     """Return the path of a package in the form of its declaration; empty if that is invalid."""
     return package_of(f"package {package}\n") or ()
-
-
-def packages(submission: Submission) -> dict[str, DataPath]:
-    """Return the package of each module of a submission; modules without a plain one are omitted."""
-    found = {name: package_of(text) for name, text in submission.modules.items()}
-    return {name: package for name, package in found.items() if package is not None}
 
 
 def find_flaws(submission: Submission) -> list[ModuleProblem]:
@@ -519,30 +539,32 @@ def find_flaws(submission: Submission) -> list[ModuleProblem]:
 
 def find_disputes(submissions: Iterable[Submission]) -> Iterator[Fault]:
     """Return the claims of a submission that an earlier one has."""
+    numbered = list(enumerate(submissions))
     points: dict[DataPath, Submission] = {}
-    data: dict[DataPath, Submission] = {}
-    claimed: dict[DataPath, Submission] = {}  # packages
-    for submission in submissions:
-        for name, package in packages(submission).items():
-            line = line_of_package(submission.modules[name])
+    data = Parts((path, number) for number, one in numbered for path in one.data)
+    claimed = Parts((package, number) for number, one in numbered for package in one.claimed)
+
+    def find_earlier(held: Parts[int], path: DataPath, number: int) -> Key | None:
+        return next((numbered[other][1].author for other in held.find_overlapping(path) if other < number), None)
+
+    def dispute(submission: Submission, name: str, message: str) -> Fault:
+        line = line_of_package(submission.modules[name])
+        return Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
+
+    for number, submission in numbered:
+        for name, package in submission.packages.items():
             point = _find_point(package)
             owner = points.setdefault(point, submission) if point else submission
             if owner is not submission:
                 message = f"{_join_path(point)} belongs to {owner.author}: choose another name"
-                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
-            holder = _find_holder(data, package, submission)
-            if holder:
-                message = f"{holder.author} has data at, above or below {_join_path(package)}"
-                yield Fault(submission.author, ModuleProblem(name, line, 1, _OWN, message), own=True)
+                yield dispute(submission, name, message)
+            if holder := find_earlier(data, package, number):
+                message = f"{holder} has data at, above or below {_join_path(package)}"
+                yield dispute(submission, name, message)
         for path in submission.data:
-            holder = _find_holder(data, path, submission) or _find_holder(claimed, path, submission)
-            if holder:
-                message = f"{holder.author} has data or modules at, above or below {_join_path(path)}"
+            if holder := find_earlier(data, path, number) or find_earlier(claimed, path, number):
+                message = f"{holder} has data or modules at, above or below {_join_path(path)}"
                 yield Fault(submission.author, ModuleProblem("", 0, 0, _OWN, message), own=True)
-        for package in packages(submission).values():
-            claimed.setdefault(package, submission)
-        for path in submission.data:
-            data.setdefault(path, submission)
 
 
 def roots(paths: Iterable[DataPath]) -> set[DataPath]:
@@ -560,8 +582,37 @@ def overlap(one: DataPath, other: DataPath) -> bool:
     return one[:shorter] == other[:shorter]
 
 
-def _find_holder(held: dict[DataPath, Submission], path: DataPath, but: Submission) -> Submission | None:
-    return next((who for taken, who in held.items() if who is not but and overlap(taken, path)), None)
+Owner = TypeVar("Owner")
+
+
+class Parts(Generic[Owner]):
+    """Parts of `data` with their owners. A lookup compares a path with those around it, not with all."""
+
+    def __init__(self, parts: Iterable[tuple[DataPath, Owner]]) -> None:
+        self._owners: dict[DataPath, list[Owner]] = {}
+        for path, owner in parts:
+            self._owners.setdefault(path, []).append(owner)
+        self._sorted = sorted(self._owners)
+        self._lengths = sorted({len(path) for path in self._sorted})
+
+    def find_above(self, path: DataPath) -> Iterator[Owner]:
+        """Yield the owners of the parts in which a path is, the topmost part first; also those of the path itself."""
+        for length in self._lengths:
+            if length > len(path):
+                return
+            yield from self._owners.get(path[:length], ())
+
+    def find_below(self, path: DataPath) -> Iterator[Owner]:
+        """Yield the owners of the parts in a path, without those of the path itself."""
+        for number in range(bisect_right(self._sorted, path), len(self._sorted)):
+            part = self._sorted[number]
+            if part[: len(path)] != path:
+                return
+            yield from self._owners[part]
+
+    def find_overlapping(self, path: DataPath) -> Iterator[Owner]:
+        """Yield the owners of all parts that overlap with a path."""
+        return chain(self.find_above(path), self.find_below(path))
 
 
 def _explain_refusal(path: DataPath, *, data: bool = False) -> str:
