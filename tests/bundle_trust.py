@@ -3,7 +3,7 @@
 import functools
 
 from bridge.http.bundles import BundleEndpoint, sign_bundle
-from bridge.http.gate import Handler
+from bridge.http.connections import Handler
 from bridge.opa.bundle import BUNDLE_NAME, BUNDLE_PATH, Bundle, BundleTrust
 from bridge.opa.credentials import BundleCredentials, default_folder, kept_credentials
 

@@ -23,7 +23,8 @@ from aiohttp.http import HttpProcessingError
 
 from bridge.admission.certificates import CertificateError, Certificates
 from bridge.files import read_text
-from bridge.http.gate import LONGEST_HEAD, LONGEST_IDLE, Connection, Gate, Limits
+from bridge.http.connections import LONGEST_HEAD, LONGEST_IDLE, Connection, Connections
+from bridge.http.gate import Limits
 from bridge.opa.credentials import TokenError, checked_token
 from bridge.settings.model import split_address
 
@@ -41,9 +42,12 @@ _CERTIFICATE_ERRORS = {"PEER_DID_NOT_RETURN_A_CERTIFICATE", "CERTIFICATE_VERIFY_
 class Acceptor:
     """Accepts connections of `sockets`, each through the gate, and serves each with a protocol from `make`."""
 
-    def __init__(self, sockets: list[socket.socket], gate: Gate, make: Any, tls: Certificates | None) -> None:
+    def __init__(
+        self, sockets: list[socket.socket], connections: Connections, make: Any, tls: Certificates | None
+    ) -> None:
         self.sockets = sockets
-        self._gate = gate
+        self._connections = connections
+        self._gate = connections.gate
         self._make = make
         self._tls = tls
         self._loop = asyncio.get_running_loop()
@@ -75,7 +79,7 @@ class Acceptor:
                     raise
                 self._pause(listening, error)
                 return
-            connection = self._gate.admit(address[0])
+            connection = self._connections.admit(address[0])
             if connection is None:
                 if self._limit.passes("full"):
                     log.warning("connection closed, too many open connections", peer=address[0], open=self._gate.open)
@@ -84,14 +88,14 @@ class Acceptor:
             sock.setblocking(False)
             task = self._loop.create_task(self._establish(connection, sock))
             connection.make, connection.verify = self._make, self._verify
-            connection.abort = task.cancel
+            connection.place.abort = task.cancel
             self._handshakes.add(task)
             task.add_done_callback(functools.partial(self._end_handshake, connection, sock))
 
     def _end_handshake(self, connection: Connection, sock: socket.socket, task: asyncio.Task[None]) -> None:
         self._handshakes.discard(task)
         if connection.protocol is None:
-            self._gate.leave(connection)
+            self._gate.leave(connection.place)
             sock.close()
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
@@ -112,7 +116,7 @@ class Acceptor:
             context = self._tls.context if self._tls else None
             await self._loop.connect_accepted_socket(lambda: connection, sock, ssl=context, **limits)
         except OSError as error:  # includes ssl.SSLError, ConnectionError and TimeoutError
-            self._report(connection.peer, error)
+            self._report(connection.place.peer, error)
             # The future that asyncio waits with has the error, whose frames reference the future and TLS buffers.
             traceback.clear_frames(error.__traceback__)
 
@@ -205,7 +209,7 @@ def server_logger() -> logging.Logger:
 WEB_TOKEN_LENGTH = 32  # characters at least
 _LEAST_DISTINCT = 10  # different characters: 32 random ones of any usual alphabet have more
 _USUAL = Limits()
-GATE = web.AppKey("gate", Gate)  # of a served application: the limits of its listener
+CONNECTIONS = web.AppKey("connections", Connections)  # of a served application: those of its listener
 
 
 class ServeError(Exception):
@@ -228,8 +232,8 @@ async def serving(
     ServeError, also for certificate files that cannot be used.
     """
     host, port = split_address(address)
-    gate = app[GATE] = Gate(limits)
-    app.middlewares.insert(0, gate.follow)
+    connections = app[CONNECTIONS] = Connections(limits)
+    app.middlewares.insert(0, connections.follow)
     runner = web.AppRunner(
         app, access_log=None, logger=server_logger(), keepalive_timeout=LONGEST_IDLE, shutdown_timeout=shutdown_timeout
     )
@@ -239,7 +243,7 @@ async def serving(
         try:
             if tls:
                 tls.load()
-            acceptor = Acceptor(await _open_sockets(host, port), gate, runner.server, tls)
+            acceptor = Acceptor(await _open_sockets(host, port), connections, runner.server, tls)
         except CertificateError as error:
             raise ServeError(f"cannot serve at {option}: {error}") from error
         except OSError as error:

@@ -30,7 +30,7 @@ from bridge.admission.certificates import CertificateFiles, Certificates, Client
 from bridge.admission.guardrails import JudgeChange, judge_alone, judge_change, judge_rest
 from bridge.admission.review import ReviewRequest, Terms
 from bridge.http.gate import Gate, Limits
-from bridge.http.listeners import GATE, ServeError, serving, token_of
+from bridge.http.listeners import CONNECTIONS, ServeError, serving, token_of
 from bridge.http.reviews import make_app
 from bridge.kube.client import is_in_pod
 from bridge.kube.lease import FencedClient
@@ -183,7 +183,7 @@ class Webhook:
         )
         try:
             at = await self._serving.enter_async_context(served)
-            self.gate = app[GATE]
+            self.gate = app[CONNECTIONS].gate
             url, path = self.settings.admission_decision
             decision = f"{url}/v1/data/{path}" if url else path
             log.info("admission webhook started", at=at, decision=decision or "none")

@@ -18,7 +18,7 @@ from aiohttp import web
 
 from bridge import tracing
 from bridge.http.bodies import BODIES, Bodies
-from bridge.http.gate import Handler
+from bridge.http.connections import Handler
 from bridge.http.listeners import ServeError, checked_web_token, web_token_of
 from bridge.http.request_guard import (
     Refused,

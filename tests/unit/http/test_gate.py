@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from bridge.http import gate, listeners
+from bridge.http import connections, gate, listeners, unread
+from bridge.http.connections import Connections
 from bridge.http.gate import Limits, peer_of
 
 MOST = 4
@@ -21,9 +22,10 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Served:
     """A listener whose answers take so many seconds."""
 
-    def __init__(self, port: int, gate: gate.Gate) -> None:
+    def __init__(self, port: int, served: Connections) -> None:
         self.port = port
-        self.gate = gate
+        self.gate = served.gate
+        self.unread = served.unread
 
     async def connect(self, source: str = "127.0.0.1") -> Streams:
         """A connection from an address of the loopback network."""
@@ -63,7 +65,7 @@ async def serving(limits: Limits, takes: float = 0.0) -> AsyncIterator[Served]:
     app.router.add_post("/", slow)
     app.router.add_get("/", large)
     async with listeners.serving(app, "127.0.0.1:0", "--listen", limits=limits, shutdown_timeout=0.1) as url:
-        yield Served(int(url.rpartition(":")[2]), app[listeners.GATE])
+        yield Served(int(url.rpartition(":")[2]), app[listeners.CONNECTIONS])
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ async def ends(reader: asyncio.StreamReader) -> bytes:
 
 @pytest.fixture
 async def hasty(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
-    monkeypatch.setattr(gate, "LONGEST_HEAD", 0.3)
+    monkeypatch.setattr(connections, "LONGEST_HEAD", 0.3)
     async with serving(Limits(MOST), takes=0.6) as served:  # longer than a head may take
         yield served
 
@@ -103,7 +105,7 @@ async def test_second_head_of_a_connection_has_the_same_time(hasty: Served) -> N
 
 
 async def test_request_takes_its_time_once_its_head_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "LONGEST_HEAD", 2.0)
+    monkeypatch.setattr(connections, "LONGEST_HEAD", 2.0)
     async with serving(Limits(MOST), takes=2.5) as served:
         reader, writer = await served.connect()
         for part in (b"POST / HTTP/1.1\r\nHost: x\r", b"\nConnection: close\r\nContent-Length: 2\r\n", b"\r\nok"):
@@ -199,20 +201,20 @@ async def test_thousand_silent_sockets_leave_room_for_requests() -> None:
 
 
 async def test_client_that_reads_nothing_of_its_response_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "STALLED", 0.2)
+    monkeypatch.setattr(unread, "STALLED", 0.2)
     async with serving(Limits(MOST)) as served:
         client = await served.request_large()
         await asyncio.sleep(0.1)
-        assert served.gate.unread > 0
+        assert served.unread.size > 0
         for _ in range(100):
             if served.gate.open:
                 await asyncio.sleep(0.05)
-        assert (served.gate.closed, served.gate.unread) == ({"unread": 1}, 0)
+        assert (served.gate.closed, served.unread.size) == ({"unread": 1}, 0)
         client.close()
 
 
 async def test_client_that_reads_slowly_gets_its_whole_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "STALLED", 0.2)
+    monkeypatch.setattr(unread, "STALLED", 0.2)
     async with serving(Limits(MOST)) as served:
         client = await served.request_large()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)
@@ -232,7 +234,7 @@ async def test_unread_responses_of_a_peer_are_bounded_and_another_peer_gets_its_
         for _ in range(20):
             flood.append(await served.request_large("127.0.0.3"))
             await asyncio.sleep(0.02)
-            assert served.gate.unread <= 3 * len(LARGE)
+            assert served.unread.size <= 3 * len(LARGE)
         loop, received = asyncio.get_running_loop(), 0
         while some := await loop.sock_recv(modest, 1 << 20):
             received += len(some)
