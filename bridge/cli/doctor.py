@@ -26,7 +26,7 @@ from bridge.cli.source import (
 )
 from bridge.cli.table import Table
 from bridge.model.text import TIE
-from bridge.model.types import CLUSTER_SCOPED, Access, plural_by_rule
+from bridge.model.types import ALWAYS, CLUSTER_SCOPED, Access, plural_by_rule
 from bridge.queries.names import first_of
 
 
@@ -190,7 +190,7 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
             if refused := await find_missing_access(client, always_read("list")):
                 there = [dataclasses.replace(one, namespace=client.namespace) for one in refused]
                 lacking = {one.what for one in await find_missing_access(client, there)}
-                whole = {plural_by_rule(one) for one in CLUSTER_SCOPED}
+                whole = {plural_by_rule(one) for one in ALWAYS if one in CLUSTER_SCOPED}
                 partly = [one for one in refused if one.what not in lacking and one.resource not in whole]
                 found = f"{client.server}: {version}; no permission to list {_resources(refused)}"
                 found += f"; in namespace {client.namespace} you may list {_resources(partly)}" if partly else ""

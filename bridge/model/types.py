@@ -48,7 +48,56 @@ ALWAYS = (
     ),
 )
 
-CLUSTER_SCOPED = (CRD, POLICY_KIND, CONSTRAINT, "core/Namespace", f"{GATEWAY_API}/GatewayClass")  # of ALWAYS
+# Types whose objects are in no namespace, without those of other vendors' CRDs.
+CLUSTER_SCOPED = frozenset(
+    {
+        "admissionregistration.k8s.io/MutatingAdmissionPolicy",
+        "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding",
+        "admissionregistration.k8s.io/MutatingWebhookConfiguration",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+        "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+        "apiextensions.k8s.io/CustomResourceDefinition",
+        "apiregistration.k8s.io/APIService",
+        "authentication.k8s.io/SelfSubjectReview",
+        "authentication.k8s.io/TokenReview",
+        "authorization.k8s.io/SelfSubjectAccessReview",
+        "authorization.k8s.io/SelfSubjectRulesReview",
+        "authorization.k8s.io/SubjectAccessReview",
+        "certificates.k8s.io/CertificateSigningRequest",
+        "certificates.k8s.io/ClusterTrustBundle",
+        "cluster.open-cluster-management.io/ManagedCluster",
+        "cluster.open-cluster-management.io/ManagedClusterSet",
+        "core/ComponentStatus",
+        "core/Namespace",
+        "core/Node",
+        "core/PersistentVolume",
+        "flowcontrol.apiserver.k8s.io/FlowSchema",
+        "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration",
+        "gateway.networking.k8s.io/GatewayClass",
+        "internal.apiserver.k8s.io/StorageVersion",
+        "networking.k8s.io/IPAddress",
+        "networking.k8s.io/IngressClass",
+        "networking.k8s.io/ServiceCIDR",
+        "node.k8s.io/RuntimeClass",
+        "policy.networking.k8s.io/ClusterNetworkPolicy",  # no release of the module has its CRD
+        "policybridge.io/Constraint",
+        "policybridge.io/PolicyKind",
+        "policybridge.io/RegoPolicy",
+        "rbac.authorization.k8s.io/ClusterRole",
+        "rbac.authorization.k8s.io/ClusterRoleBinding",
+        "resource.k8s.io/DeviceClass",
+        "resource.k8s.io/DeviceTaintRule",
+        "resource.k8s.io/ResourceSlice",
+        "scheduling.k8s.io/PriorityClass",
+        "storage.k8s.io/CSIDriver",
+        "storage.k8s.io/CSINode",
+        "storage.k8s.io/StorageClass",
+        "storage.k8s.io/VolumeAttachment",
+        "storage.k8s.io/VolumeAttributesClass",
+        "storagemigration.k8s.io/StorageVersionMigration",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

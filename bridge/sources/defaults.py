@@ -1,8 +1,8 @@
 """The API server's defaults for manifests (semantics K5), so a cluster and a folder have the same objects.
 
 Their sources are the CRDs among the manifests, those of Gateway API and of vendors (a data file), and a few core kinds.
-No time stamp and no uid is invented: values that only a cluster has stay absent. Kinds of Kubernetes itself are listed
-here with their scope.
+No time stamp and no uid is invented: values that only a cluster has stay absent. Kinds of Kubernetes itself have
+their scope from a list.
 
 The rules are those of "Defaulting and Nullable" in the documentation of custom resources: a default is set if a field
 is missing, or null without being nullable; any other null in a field that is not nullable is removed. Both walk object
@@ -19,6 +19,7 @@ import msgspec
 
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.nesting import as_mapping
+from bridge.model.types import CLUSTER_SCOPED
 from bridge.sources.shipped_schemas import shipped_schema
 
 if TYPE_CHECKING:
@@ -27,55 +28,6 @@ if TYPE_CHECKING:
     from bridge.model.changes import Object
 
     Schema = Mapping[str, Any]
-
-CLUSTER_SCOPED = frozenset(
-    {
-        "admissionregistration.k8s.io/MutatingAdmissionPolicy",
-        "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding",
-        "admissionregistration.k8s.io/MutatingWebhookConfiguration",
-        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
-        "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
-        "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
-        "apiextensions.k8s.io/CustomResourceDefinition",
-        "apiregistration.k8s.io/APIService",
-        "authentication.k8s.io/SelfSubjectReview",
-        "authentication.k8s.io/TokenReview",
-        "authorization.k8s.io/SelfSubjectAccessReview",
-        "authorization.k8s.io/SelfSubjectRulesReview",
-        "authorization.k8s.io/SubjectAccessReview",
-        "certificates.k8s.io/CertificateSigningRequest",
-        "certificates.k8s.io/ClusterTrustBundle",
-        "cluster.open-cluster-management.io/ManagedCluster",
-        "cluster.open-cluster-management.io/ManagedClusterSet",
-        "core/ComponentStatus",
-        "core/Namespace",
-        "core/Node",
-        "core/PersistentVolume",
-        "flowcontrol.apiserver.k8s.io/FlowSchema",
-        "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration",
-        "internal.apiserver.k8s.io/StorageVersion",
-        "networking.k8s.io/IPAddress",
-        "networking.k8s.io/IngressClass",
-        "networking.k8s.io/ServiceCIDR",
-        "node.k8s.io/RuntimeClass",
-        "policy.networking.k8s.io/ClusterNetworkPolicy",  # no release of the module has its CRD
-        "policybridge.io/Constraint",
-        "policybridge.io/PolicyKind",
-        "policybridge.io/RegoPolicy",
-        "rbac.authorization.k8s.io/ClusterRole",
-        "rbac.authorization.k8s.io/ClusterRoleBinding",
-        "resource.k8s.io/DeviceClass",
-        "resource.k8s.io/DeviceTaintRule",
-        "resource.k8s.io/ResourceSlice",
-        "scheduling.k8s.io/PriorityClass",
-        "storage.k8s.io/CSIDriver",
-        "storage.k8s.io/CSINode",
-        "storage.k8s.io/StorageClass",
-        "storage.k8s.io/VolumeAttachment",
-        "storage.k8s.io/VolumeAttributesClass",
-        "storagemigration.k8s.io/StorageVersionMigration",
-    }
-)
 
 # Kubernetes' own groups in which not every kind counts generations. In the others, especially custom resources', the
 # API server does.

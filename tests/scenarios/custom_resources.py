@@ -1,7 +1,8 @@
 """The CRDs that a scenario's objects need on an API server."""
 
 from bridge.model.changes import Object
-from bridge.sources.defaults import CLUSTER_SCOPED, load_defaults
+from bridge.model.types import CLUSTER_SCOPED
+from bridge.sources.defaults import load_defaults
 from tests.integration.objects import crd
 from tests.scenarios.cases import PRESETS, Case
 

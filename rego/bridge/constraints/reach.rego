@@ -74,9 +74,9 @@ _selected_types(spec) := {type | some type in _judged_types; matches_type(object
 
 _has_scope(_, "*")
 
-_has_scope(type, "Cluster") if type in levels.cluster_scoped
+_has_scope(type, "Cluster") if kinds.cluster_scoped(type)
 
-_has_scope(type, "Namespaced") if not type in levels.cluster_scoped
+_has_scope(type, "Namespaced") if not kinds.cluster_scoped(type)
 
 # What guardrails judge. A Namespace is no target.
 _judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - {"core/Namespace"}
