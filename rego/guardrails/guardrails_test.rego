@@ -322,7 +322,7 @@ test_fields_that_are_lost_were_in_effect_as_far_as_it_is_known if {
 	_kept_after(before, _in_part(_limited, "it has conditions")) == set()
 }
 
-test_what_is_less_known_than_before_is_unknown if {
+test_result_that_is_less_known_than_before_is_unknown if {
 	_kept_after(_limited, _in_part(_limited, "it has conditions")) == {"example.com/LimitPolicy is unknown: it has conditions"}
 	_kept_after(_in_part(_limited, "a"), _in_part(_limited, "b")) == {"example.com/LimitPolicy is unknown: b"}
 }

@@ -284,7 +284,7 @@ def test_a_submodule_among_the_manifests_is_an_error_and_not_new_objects(bridge:
     assert beside.returncode == 0, beside.stderr
 
 
-def test_files_whose_names_are_no_utf8_do_not_hinder_a_comparison(bridge: Run, clone: Path) -> None:
+def test_files_with_names_that_are_no_utf8_do_not_hinder_a_comparison(bridge: Run, clone: Path) -> None:
     for folder in (clone, clone / "deploy"):
         Path(os.fsdecode(bytes(folder) + b"/caf\xe9.txt")).write_text("")
     _git(clone, "add", ".")

@@ -642,7 +642,7 @@ def test_explain_has_the_state_of_each_field_in_a_proxy(proxy: Proxy, tmp_path: 
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_rule_whose_requests_the_proxy_answers_itself_differs(proxy: Proxy) -> None:
+def test_rule_with_requests_that_the_proxy_answers_itself_differs(proxy: Proxy) -> None:
     proxy.answer_itself("checkout")
     [rule] = [row for row in proxy.rows() if row["field"] == "(rule)"]
     assert (rule["state"], rule["target"].rpartition("/")[2]) == ("differs", "cart#checkout")

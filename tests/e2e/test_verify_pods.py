@@ -192,7 +192,7 @@ def test_proxies_that_disagree_are_named(cluster: Cluster, dump: Object) -> None
     assert "the proxies of Gateway/shop/public disagree: only envoy-gateway-system/edge-2 differs" in errors
 
 
-def test_pod_whose_admin_port_is_closed_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
+def test_pod_with_a_closed_admin_port_is_an_error_beside_the_others(cluster: Cluster, dump: Object) -> None:
     cluster.add_pod("edge-1", _serve(cluster.stack, dump))
     cluster.add_pod("edge-2", 1, admin=1)
     code, found, errors = cluster.verify()
@@ -288,7 +288,7 @@ def test_targets_without_a_gateway_have_no_proxies(cluster: Cluster, dump: Objec
     assert "error: no Pod of a proxy is running" in errors
 
 
-def test_pods_whose_names_begin_alike_have_their_own_errors(cluster: Cluster, dump: Object) -> None:
+def test_pods_with_names_that_begin_alike_have_their_own_errors(cluster: Cluster, dump: Object) -> None:
     cluster.add_pod("edge-1", _serve(cluster.stack, {"configs": dump["configs"][:1]}))
     cluster.add_pod("edge-10", 1, admin=1)
     _, _, errors = cluster.verify()

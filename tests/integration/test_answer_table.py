@@ -78,7 +78,7 @@ async def test_many_changes_are_asked_about_in_parts(opa_path: Path, monkeypatch
         assert seen.changes() == [10, 10, 5]
 
 
-async def test_change_about_which_opa_fails_makes_all_answers_stale(
+async def test_change_that_opa_fails_on_makes_all_answers_stale(
     opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with watched(opa_path, monkeypatch) as (hub, seen):

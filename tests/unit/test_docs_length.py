@@ -30,6 +30,6 @@ def test_every_section_of_the_docs_is_in_the_reading_order_or_outside_of_it() ->
     assert sections | {"project"} == {*SECTIONS, *UNLISTED}
 
 
-def test_the_index_says_what_is_outside_of_the_reading_order() -> None:
+def test_the_index_names_pages_outside_of_the_reading_order() -> None:
     _, _, outside = (DOCS / "index.md").read_text(encoding="utf-8").partition("Outside of the reading order")
     assert {f"{section}/README.md" for section in UNLISTED} <= set(re.findall(r"\]\(([^)#]+)\)", outside))

@@ -91,7 +91,7 @@ test_a_kind_that_acts_below_the_selected_objects_is_never_in_effect if {
 	_found("no_policy_without_effect", _routes, {}) == ["match selects no policy kind"]
 }
 
-test_objects_without_a_place_in_the_hierarchy_are_nothing_at_which_a_kind_is_in_effect if {
+test_no_kind_is_in_effect_at_objects_without_a_place_in_the_hierarchy if {
 	every match in [_of("", "Namespace"), _of("", "ConfigMap"), _of("apps", "Deployment"), _of("policybridge.io", "Constraint"), {"kinds": [{"apiGroups": ["", "apps"], "kinds": ["Pod", "Namespace"]}]}] {
 		_found("required_policy", match, {"kinds": [_colors]}) == ["match selects nothing at which ColorPolicy can be in effect"]
 		_found("no_policy_without_effect", match, {}) == ["match selects no policy kind"]
@@ -261,7 +261,7 @@ test_nothing_is_unmatched_where_objects_are_not_readable if {
 	beside == {}
 }
 
-test_a_scope_that_leaves_only_what_a_guardrail_cannot_judge_never_matches if {
+test_a_scope_that_leaves_only_kinds_without_judgement_never_matches if {
 	both := {"scope": "Cluster", "kinds": [{"kinds": ["HTTPRoute", "GatewayClass"]}]}
 	_found("required_policy", both, {"kinds": [_colors]}) == ["match selects nothing at which ColorPolicy can be in effect"]
 	_found("required_policy", object.union(both, {"scope": "*"}), {"kinds": [_colors]}) == []

@@ -86,7 +86,7 @@ test_a_policy_that_cannot_be_merged_is_unknown if {
 
 _part(theme) := {"spec": {"theme": theme}, "origins": {"/theme": "a"}, "outcomes": {}, "targets": {}}
 
-test_what_is_in_effect_apart_from_features_that_are_not_modeled_is_known if {
+test_effective_values_apart_from_features_that_are_not_modeled_are_known if {
 	effect := effective_targets._reported({"incomplete": ["it has conditions"], "policies": [], "spec": {"theme": "dark"}, "origins": {"/theme": "a"}})
 	effect == {"unknown": "it has conditions", "policies": [], "known": _part("dark")}
 }

@@ -130,7 +130,7 @@ test_a_rule_delegates_to_all_routes_of_a_namespace_but_its_own_and_those_with_an
 	_key("child") in below
 }
 
-test_a_rule_whose_label_no_route_has_serves_nothing if {
+test_a_rule_with_a_label_that_no_route_has_serves_nothing if {
 	links := hierarchy.unserved_links(_key("parent")) with input as testing.changed([_by_label({})])
 	[[link.reason, link.child] | some link in links] == [["BackendNotFound", "delegation.kgateway.dev/label/shop/team"]]
 }

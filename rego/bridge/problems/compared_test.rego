@@ -33,7 +33,7 @@ test_an_error_is_new_where_there_was_a_warning_and_a_warning_where_there_was_an_
 	problems.compared([_link("a", "m")], [warning]).introduced == set()
 }
 
-test_what_only_its_message_names_is_told_apart_by_it if {
+test_findings_that_differ_in_their_messages_alone_are_told_apart if {
 	wrong := {"subject": "a", "about": "a", "reason": "InvalidValue", "message": "spec.x: 1"}
 	other := object.union(wrong, {"message": "spec.y: 1"})
 	problems.compared([wrong], [wrong, other]).introduced == {other}

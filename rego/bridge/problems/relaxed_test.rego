@@ -6,7 +6,7 @@ _guard := "policybridge.io/Constraint/-/timeouts"
 
 _passed(former, latter, after, guardrails) := problems.passed_by_relaxing({"former": former, "latter": latter, "after": after}, guardrails)
 
-test_what_a_former_guardrail_finds_names_it_or_its_rego if {
+test_finding_of_a_former_guardrail_names_it_or_its_rego if {
 	slow := _slow("pay", 30, "deny")
 	[one] := [one | some one in _passed([], [slow], [], [_guard])]
 	[one.reason, one.causes, one.message] == ["GuardrailRelaxed", [_guard], "rule pay: 30s, by the Constraint as it is before the change"]
@@ -15,7 +15,7 @@ test_what_a_former_guardrail_finds_names_it_or_its_rego if {
 	[other.causes, other.message] == [[rules], "rule pay: 30s, by the guardrail's Rego as it is before the change"]
 }
 
-test_what_is_not_new_or_found_after_the_change_too_or_excused_is_not_passed if {
+test_finding_that_is_not_new_or_is_found_after_the_change_too_or_excused_is_not_passed if {
 	slow := _slow("pay", 30, "deny")
 	_passed([slow], [slow], [], [_guard]) == set()
 	_passed([], [slow], [slow], [_guard]) == set()

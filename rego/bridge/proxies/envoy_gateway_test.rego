@@ -509,7 +509,7 @@ test_filter_with_the_name_of_another_one_is_unknown if {
 	{text | some fact in _facts([listener]); some text in fact.unknown; contains(text, "filter ")} == {"the rules do not know what the filter envoy.filters.http.health_check does"}
 }
 
-test_filter_whose_configuration_the_dump_lacks_is_unknown if {
+test_filter_without_its_configuration_in_the_dump_is_unknown if {
 	filters := [{"name": "discovered", "configDiscovery": {}}, _manager({})]
 	listener := _part("listener", {"name": _routes, "defaultFilterChain": {"filters": filters}})
 	"the rules do not know what the filter discovered does" in {text | some fact in _facts([listener]); some text in fact.unknown}

@@ -177,7 +177,7 @@ test_policies_of_other_names_and_settings_of_filters_are_unknown if {
 	_unknown_of([_rbac({"rules": {"policies": own}, "matcher": {}})]) == ["the rules do not know matcher of the filter for authorization"]
 }
 
-test_filter_whose_configuration_the_dump_lacks_is_unknown if {
+test_filter_without_its_configuration_in_the_dump_is_unknown if {
 	filters := [{"name": "discovered", "configDiscovery": {}}, _rbac({"rules": {"policies": {"ns[shop]-policy[one]-rule[0]": _any}}})]
 	_unknown_of(filters) == ["the rules do not know what the filter discovered does"]
 }

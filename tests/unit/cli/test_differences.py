@@ -41,7 +41,7 @@ def test_a_row_has_the_nodes_that_distinguish_its_path() -> None:
     assert list(row)[:3] == ["HTTPRoute/shop/cart", "ColorPolicy", "infra/public#http"]
 
 
-def test_sides_that_differ_in_who_overrides_a_policy_alone_name_the_overriding_policies() -> None:
+def test_sides_that_differ_in_the_overriding_policies_alone_name_them() -> None:
     brand = {"policy": "example.com/ColorPolicy/infra/brand", "target": GATEWAY, "outcome": "Programmed"}
     overridden = {**brand, "policy": "example.com/ColorPolicy/shop/x", "outcome": "Overridden", "strategy": "Patch"}
     sides = [
