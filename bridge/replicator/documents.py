@@ -273,7 +273,7 @@ class Documents:
         self.planned_bytes = 0  # the approximate size of the planned objects, as JSON
         self._skeleton = Skeleton(_FLOORS)
         self.counts: Counter[str] = Counter()  # objects by type (`<group>/<Kind>`)
-        self.declared_in_status: frozenset[str] = frozenset()  # types whose status declares links
+        self.declared_in_status: frozenset[str] = frozenset()  # types whose status is read, too
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._known)
@@ -490,7 +490,7 @@ class Documents:
         self._skeleton.undo()
 
     def _encode_declared(self, key: Key, obj: Object) -> bytes:
-        """Return an object without its status: its declarations, not its reports, unless it declares links there."""
+        """Return an object without its status: its declarations, not its reports, unless these are read, too."""
         metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
         reports = () if key.type_id in self.declared_in_status else ("status",)
         declared = {name: value for name, value in obj.items() if name not in reports}

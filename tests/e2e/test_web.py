@@ -22,7 +22,7 @@ import yaml
 from bridge.files import rego_root
 from bridge.opa.bundle import BUNDLE_PATH
 from bridge.web.queries import ALLOWED
-from tests.builders import resource
+from tests.builders import GATEWAY_API, gateway, http_route, resource
 from tests.e2e.conftest import SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.kgateway import UNCERTAIN
@@ -500,3 +500,42 @@ async def _everything(opa_url: str, folder: Path) -> dict[str, Any]:
     """What OPA holds, and the manifests."""
     held = {name: (await get(f"{opa_url}/v1/data/{name}"))[1]["result"] for name in ("objects", "index", "kinds")}
     return {**held, "files": {file.name: file.read_text() for file in folder.iterdir()}}
+
+
+async def test_followed_policies_lose_a_rejection_when_its_controller_takes_it_back(
+    bridge_path: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+
+    def report(status: str) -> None:
+        condition = {"type": "Accepted", "status": status, "reason": "Invalid", "message": "no such provider"}
+        reported = {
+            "controllerName": "gateway.envoyproxy.io/gatewayclass-controller",
+            "ancestorRef": {"group": GATEWAY_API, "kind": "Gateway", "name": "edge", "namespace": "shop"},
+            "conditions": [condition],
+        }
+        ref = {"group": GATEWAY_API, "kind": "HTTPRoute", "name": "cart"}
+        security = {
+            "apiVersion": "gateway.envoyproxy.io/v1alpha1",
+            "kind": "SecurityPolicy",
+            "metadata": {"name": "login", "namespace": "shop"},
+            "spec": {"targetRefs": [ref], "cors": {"maxAge": "5s"}},
+            "status": {"ancestors": [reported]},
+        }
+        (folder / "policy.yaml").write_text(yaml.safe_dump(security))
+
+    controller = "gateway.envoyproxy.io/gatewayclass-controller"
+    routes = [
+        resource(f"{GATEWAY_API}/v1", "GatewayClass", "main", spec={"controllerName": controller}),
+        gateway("edge", namespace="shop"),
+        http_route("cart", "shop", parents=("edge",)),
+    ]
+    (folder / "routes.yaml").write_text(yaml.safe_dump_all(routes))
+    report("False")
+    with serving(bridge_path, environment, folder, "--listen", "127.0.0.1:0") as served:
+        async with events(f"{served.url}/v1/effective?target={CART}&watch=true") as stream:
+            assert "no such provider" in str(await stream.until("effective", lambda _: True))
+            await stream.next("synced")
+            report("True")
+            await stream.until("effective", lambda data: "no such provider" not in str(data))

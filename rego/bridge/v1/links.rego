@@ -3,6 +3,7 @@ package bridge.v1
 import data.bridge.constraints as judging
 import data.bridge.index
 import data.bridge.kinds
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 import data.bridge.lookup
@@ -52,9 +53,9 @@ link_fields := null if {
 ]])
 
 # METADATA
-# description: The types of the objects whose status is read, too.
+# description: The types of the objects whose status is read, too, so a change of it concerns what a change of their spec does.
 # entrypoint: true
-linking_statuses := declaring.binding_in_status
+linking_statuses := sort({type | some type in declaring.binding_in_status} | object.keys(implementations.refusing))
 
 # METADATA
 # description: |
