@@ -510,12 +510,16 @@ async def _query_concerned(states: States, keys: list[str]) -> Entry:
     scopes: dict[str, set[str]] = {}
     found: dict[str, set[str]] = {"objects": set(), "policies": set()}
     describing = any(parse_key(key).type_id in DESCRIBING for key in keys)
+    # The first object of a kind, or the last one, makes the kind known or unknown where no CRD does.
+    known = [{*await state.query("types", {})} for state in (states.before, states.after)]
+    naming = describing or known[0] != known[1]
     for state in (states.before, states.after):
         concerned = await state.query("dependents", {"keys": keys, "was": {}})
         found["objects"].update(concerned["objects"], await state.query("neighbors", {"keys": keys}))
         found["policies"].update(concerned["policies"])
         if describing:
             found["policies"].update(await state.query("policies", {}))
+        if naming:
             found["objects"].update(await state.query("names", {"types": _NAMING_KINDS}))
         for targets_by_kind in (concerned["scopes"], await state.query("scopes", {}) if describing else {}):
             for kind, targets in targets_by_kind.items():

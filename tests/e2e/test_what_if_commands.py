@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.builders import GATEWAY_API, policy
+from tests.builders import GATEWAY_API, policy, resource
 from tests.e2e.conftest import ROOT, SHOP, Run
 from tests.e2e.serving import bridge_runs
 from tests.in_process import run_with_opa
@@ -389,3 +389,31 @@ def test_a_violation_that_only_warns_in_one_folder_is_only_in_the_other_one(brid
     answer = bridge("compare", "--manifests", sides[0], "--manifests", sides[1])
     assert answer.returncode == 1
     assert re.findall(r"^ONLY IN (\S+) .*\n.* Violation ", answer.stdout, re.MULTILINE) == [str(sides[1])]
+
+
+def test_first_policy_of_a_kind_makes_the_kind_of_a_grant_known(bridge: Run, tmp_path: Path) -> None:
+    grant = {
+        "from": [{"group": "example.com", "kind": "TimeoutPolicy", "namespace": "shop"}],
+        "to": [{"group": "", "kind": "Service"}],
+    }
+    crds = [
+        resource(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            "gateways.gateway.networking.k8s.io",
+            spec={
+                "group": GATEWAY_API,
+                "names": {"kind": "Gateway", "plural": "gateways"},
+                "scope": "Namespaced",
+            },
+        )
+    ]
+    before, change = tmp_path / "before.yaml", tmp_path / "change.yaml"
+    before.write_text(
+        yaml.safe_dump_all([*crds, resource(f"{GATEWAY_API}/v1beta1", "ReferenceGrant", "in", "shop", spec=grant)])
+    )
+    change.write_text(yaml.safe_dump(policy("TimeoutPolicy", "first", [], "shop", group="example.com")))
+    found = json.loads(bridge("analyze", change, "--manifests", before, "-o", "json").stdout)
+    assert [(one["subject"], one["reason"]) for one in found["problems"]["fixed"]] == [
+        (f"{GATEWAY_API}/ReferenceGrant/shop/in", "UnknownKind")
+    ]

@@ -19,6 +19,7 @@ _schema := testing.with_spec(testing.resource("apiextensions.k8s.io/v1", "Custom
 		"type": "object",
 		"properties": {
 			"theme": {"type": "string"},
+			"frame": {"type": "object", "properties": {"inner": {"type": "object", "properties": {"height": {"type": "integer"}}}, "color": {"type": "string"}}},
 			"hints": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 			"palette": {"type": "array", "items": {"type": "object", "properties": {"accent": {"type": "string"}}}},
 			"byPage": {"type": "object", "additionalProperties": {"type": "object", "properties": {"accent": {"type": "string"}}}},
@@ -102,13 +103,15 @@ test_no_kind_is_in_effect_at_objects_without_a_place_in_the_hierarchy if {
 }
 
 test_a_field_that_the_schema_lacks_has_the_nearest_name if {
-	every field in ["/theme", "/hints/any/thing", "/palette", "/palette/0/accent", "/palette/*/accent", "/byPage/home/accent", "/*/accent"] {
+	every field in ["/theme", "/hints/any/thing", "/palette", "/palette/0/accent", "/palette/*/accent", "/byPage/home/accent", "/*/accent", "/frame/*/height"] {
 		_found("bounded_field", _routes, {"kind": _colors, "field": field}) == []
 	}
 	unknown := {
 		"/theem": `parameters: example.com/ColorPolicy has no field "theem"; did you mean "theme"?`,
 		"/theme/dark": `parameters: example.com/ColorPolicy has no field "dark"`,
 		"/palette/0/acent": `parameters: example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/palette/*/acent": `parameters: example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/frame/*/hieght": `parameters: example.com/ColorPolicy has no field "hieght"`,
 		"/palette/": `parameters: example.com/ColorPolicy has no field ""`,
 		"/palette//accent": `parameters: example.com/ColorPolicy has no field ""`,
 		"/byPage/home/other": `parameters: example.com/ColorPolicy has no field "other"`,
@@ -143,6 +146,7 @@ test_a_field_that_a_release_lacks_is_found_without_a_crd if {
 		"/theem": `example.com/ColorPolicy has no field "theem"; did you mean "theme"?`,
 		"/palette/0/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
 		"/byPage/home/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
+		"/palette/*/acent": `example.com/ColorPolicy has no field "acent"; did you mean "accent"?`,
 		"/palette/": `example.com/ColorPolicy has no field "" in Palette v1; for another release add its CRD`,
 		"/size/qq": `example.com/ColorPolicy has no field "qq" in Palette v1; for another release add its CRD`,
 		"/": `example.com/ColorPolicy has no field "" in Palette v1; for another release add its CRD`,

@@ -66,18 +66,30 @@ _below_1(node, [name]) := _below_released(node, name) if {
 	name != ""
 } else := node.additionalProperties if {
 	is_object(node.additionalProperties)
+} else := {"type": "object", "properties": object.union_n([child.properties | some child in node.properties; child.properties])} if {
+	name == "*"
+	every child in node.properties {
+		_has_fixed_fields(child)
+	}
 } else := _any if {
 	name == "*"
 } else := _any if {
 	_is_open(node)
 }
 
-# A released field is null if anything may be below it. A list has the fields of its items, `*` is any name.
+# Nothing but the properties of a schema is below it, or it is a plain value.
+_has_fixed_fields(schema) if {
+	not schema.items
+	not _is_open(schema)
+}
+
+# A released field is null if anything may be below it. A list has the fields of its items, `*` is any name: of an
+# item, or of a field.
 _below_released(node, name) := _released(node.released[name], node) if {
 	true
 } else := _released(node.released["*"], node) if {
 	true
-} else := _any if {
+} else := object.union(node, {"item": true, "released": object.union_n(array.concat([fields | some fields in node.released; fields != null], [node.released]))}) if {
 	name == "*"
 } else := object.union(node, {"item": true}) if {
 	not node.item

@@ -106,4 +106,4 @@ undecided_answer(rules) := {
 # Why it is unknown whether a rule serves the request, `[reason, text]`.
 _doubt(rule) := ["Delegated", delegated_message] if {
 	rule.message == delegated_message
-} else := ["PatternNotCompiled", "its pattern is too large to compile"]
+} else := ["PatternNotCompiled", "its pattern is not compiled"]

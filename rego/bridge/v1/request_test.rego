@@ -122,7 +122,7 @@ test_request_that_a_heavy_pattern_might_take_is_undecided if {
 		"message": "path is not compared with [a-k1]{1000}: the pattern weighs 2012, at most 2000 is compiled",
 	}]
 	answer.nearest.reason == "CannotTell"
-	answer.nearest.message == "Cannot tell: HTTPRoute/shop/heavy#only may serve it, but its pattern is too large to compile"
+	answer.nearest.message == "Cannot tell: HTTPRoute/shop/heavy#only may serve it, but its pattern is not compiled"
 	[one.reason | some one in answer.nearest.candidates] == ["PatternNotCompiled"]
 }
 
