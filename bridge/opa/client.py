@@ -44,7 +44,8 @@ class BundleStatus(msgspec.Struct, frozen=True):
     """OPA's status of a bundle in `/v1/status`.
 
     `active_revision` is the active one, `last_request` the time of the last request. `code`, `message` and `errors` are
-    the cause of the last failed download or activation (`code` is empty if it succeeded).
+    the cause of the last failed download or activation (`code` is empty if it succeeded). `last_successful_request` is
+    that of the last one whose response OPA could read.
     """
 
     name: str
@@ -53,6 +54,12 @@ class BundleStatus(msgspec.Struct, frozen=True):
     code: str = ""
     message: str = ""
     errors: tuple[Any, ...] = ()
+    last_successful_request: str = ""
+
+    @property
+    def has_read(self) -> bool:
+        """Return whether the last failure is one of a bundle's content, and not of its way to OPA."""
+        return bool(self.errors) or self.last_successful_request == self.last_request
 
 
 class Answer(msgspec.Struct, frozen=True):

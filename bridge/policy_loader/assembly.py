@@ -265,13 +265,11 @@ _PURE = ("bridge", "lib")  # packages that read no objects
 
 
 def mentions(submission: Submission) -> set[DataPath]:
-    """Return the parts of `data` that modules name, and those that these are in."""
-    found: set[DataPath] = set()
-    for text in submission.modules.values():
-        for mention in _MENTION.finditer(text):
-            path = tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention[1]))
-            found.update(path[:length] for length in range(1, min(len(path), MOST_PARTS) + 1))
-    return found
+    """Return the parts of `data` that modules name, as far as the names are written out."""
+    return {
+        tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention))[:MOST_PARTS]
+        for mention in {found[1] for text in submission.modules.values() for found in _MENTION.finditer(text)}
+    }
 
 
 def reads_objects(submissions: Collection[Submission]) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,6 +83,7 @@ _LOOK = 0.01  # seconds between two checks of an OPA that loads a bundle; they d
 _LONGEST_LOOK = 0.5
 _SLOW = 2.0  # seconds after which authors get the status that OPA has not loaded it yet
 _RETRY = 30.0  # seconds until a rejected version is checked again, for a reason outside of the set
+_MOST_DOUBLINGS = 7  # of these seconds, for a version that OPA rejects again and again: about an hour
 _FAILED = 1.0  # seconds after a check that could not be made
 _REFUSED = "bundle_error"
 
@@ -99,11 +101,16 @@ Listener = Callable[[Verdict], None]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A version that OPA rejects, or that fails in an evaluation, together with `others`."""
+    """A version that OPA rejects, or that fails in an evaluation, together with `others`.
+
+    It joins once `again`, if the reason may be outside of all modules: OPA's documents, or another module than the one
+    that joined last.
+    """
 
     version: Submission
     problems: tuple[ModuleProblem, ...]
     others: tuple[Submission, ...]
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +135,9 @@ class Entry:
     only after a check alone beside the served set, of at most `patience` seconds. `tried` is the version in such a
     check, `passed` the last one that did, perhaps not the last one submitted. `cost` are the seconds by which the
     author's last version prolonged a check, None before the first. `others` are the versions without which a failure of
-    `submitted` in OPA may be fixed. `pending` is a verdict that is not reported yet, with the time since which it is
-    known. `lost` is the last active version, if others have taken it out.
+    `submitted` in OPA may be fixed, `withdrawn` counts such failures, and at `again` it joins once more. `pending` is a
+    verdict that is not reported yet, with the time since which it is known. `lost` is the last active version, if
+    others have taken it out.
     """
 
     submitted: Submission
@@ -144,6 +152,8 @@ class Entry:
     cost: float | None = None
     patience: float = QUICK
     others: tuple[Submission, ...] = ()
+    withdrawn: int = 0
+    again: float = math.inf
     reported: Verdict | None = None
     pending: tuple[Verdict | None, float] = (None, 0.0)
     since: int = 0  # the number of the set that added `chosen`
@@ -158,6 +168,7 @@ class Entry:
         """Replace the submitted version."""
         self.submitted, self.submitted_at = submission, utc_now()
         self.problems, self.final, self.others, self.alone = (), False, (), False
+        self.withdrawn, self.again = 0, math.inf
         if found := find_flaws(submission):
             self.reject(tuple(found), final=True)
 
@@ -192,6 +203,15 @@ class Entry:
             if failure.version is self.submitted:
                 self.reject(failure.problems, final=True)
                 self.others = failure.others
+                self.withdrawn += 1
+                if failure.again:
+                    now = asyncio.get_running_loop().time()
+                    self.again = now + _RETRY * 2 ** min(self.withdrawn - 1, _MOST_DOUBLINGS)
+
+    def readmit(self, now: float = math.inf) -> None:
+        """Let a version that OPA rejected be checked again, if that is due at this time."""
+        if self.withdrawn and now >= self.again:
+            self.final, self.again = False, math.inf
 
     def reconsider(self, present: Collection[int]) -> None:
         """Let a version that failed in OPA join again, if another that took part has changed; `present` are ids."""
@@ -259,7 +279,7 @@ class Loader:
         self._kubernetes = kubernetes
         self._view = ""  # that of the next set
         self._unsupported = ""  # what in OPA's configuration excludes the bridge
-        self._refusal = ""  # why OPA rejects the modules although all were active before
+        self._refusal = ""  # why OPA has no modules, or rejects some although all were active before
         self.view_missing = ""  # why OPA lacks the view `kubernetes`
         self._inspecting: list[asyncio.Future[None]] = []  # of those that wait for another look at OPA's documents
         self._guardrails: frozenset[str] = frozenset()  # shipped ones that Constraints name
@@ -368,7 +388,13 @@ class Loader:
         """
         if not self._listed.is_set():
             return
-        self._alone.add([author for author, entry in self._entries.items() if entry.is_blocked])
+        self._confirmed = ""
+        self._active.clear()
+        self._loaded.clear()
+        self._wake.set()
+        for entry in self._entries.values():
+            entry.readmit()  # this OPA may be another version
+        self._alone.add([author for author, entry in self._entries.items() if entry.is_blocked or entry.withdrawn])
         if self.view_missing or await self._finds_obstacles_to_served():
             done = asyncio.get_running_loop().create_future()
             self._inspecting.append(done)
@@ -448,16 +474,25 @@ class Loader:
         entry = self._entries.get(served.author)
         return (entry.since if entry else 0, served.age)
 
-    def _withdraw(self, entry: Entry, version: Submission, faults: Sequence[Fault]) -> None:
-        """Let the next selection withdraw this version; another one of an author in its packages may fix it."""
-        shared = version.claimed
-        others = [
-            other.submitted
-            for other in self._entries.values()
-            if other is not entry and other.chosen and shared & other.chosen.claimed
-        ]
-        problems = [describe_for(version.author, fault) for fault in faults]
-        self._failures.append(Failure(version, tuple(problems), tuple(others)))
+    def _withdraw(self, entry: Entry, version: Submission, faults: Sequence[Fault], *, again: bool = False) -> None:
+        """Let the next selection withdraw this version; another one of an author that it uses may fix it."""
+        problems = tuple(describe_for(version.author, fault) for fault in faults)
+        self._failures.append(Failure(version, problems, self._find_used(entry, version), again))
+
+    def _find_used(self, entry: Entry, version: Submission) -> tuple[Submission, ...]:
+        """Return what authors have submitted whose modules or data a version may use, perhaps by those of others."""
+        chosen = {id(one): one for one in self._entries.values() if one is not entry and one.chosen}
+        owners = Parts(
+            (at, number) for number, one in chosen.items() if one.chosen for _, at in list_claims(one.chosen)
+        )
+        found: set[int] = set()
+        left = [version]
+        while left:
+            one = left.pop()
+            used = {number for path in mentions(one) | one.claimed for number in owners.find_overlapping(path)} - found
+            found |= used
+            left += [other for number in used if (other := chosen[number].chosen)]
+        return tuple(chosen[number].submitted for number in found)
 
     async def run(self) -> None:
         """Check and serve until cancelled."""
@@ -631,6 +666,8 @@ class Loader:
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
+                if entry.again < math.inf:
+                    self._alone.add_later(failure.version.author, entry.again - asyncio.get_running_loop().time())
         self._failures.clear()
         present = {id(entry.submitted) for entry in self._entries.values()}
         for entry in self._entries.values():
@@ -763,8 +800,8 @@ class Loader:
                 for key, one in changed.items()
                 if key != author and (key in chosen or key not in self._entries)
             }
-            mentioned = mentions(version)
-            named = [key for key, one in others.items() if not mentioned.isdisjoint(one.claimed)]
+            owners = Parts((package, key) for key, one in others.items() for package in one.claimed)
+            named = {owner for path in mentions(version) for owner in owners.find_above(path)}
             causes = tuple(sorted(named or others))
             if causes:
                 done = "was deleted" if causes[0] not in self._entries else "was changed"
@@ -850,27 +887,36 @@ class Loader:
         self._wake.set()
 
     async def _look(self) -> None:
+        revision = self.revision
         try:
             active = await self._activation.find_active()
+        except BundleLost as lost:
+            if not self._confirmed:  # otherwise OPA decides with earlier modules
+                self._refusal = str(lost)
+            raise
         except BundleRefused as refused:
             self.bundles["refused"] += 1
             # Another bundle may own packages of the set since OPA's last start.
-            if await self._activation.find_obstacles(self._claims_of_served):
-                self.reconsider()
-            elif owners := await self._activation.find_obstacles(self._shipped_roots):
-                path, owner = min(owners.items())  # no author can do anything about it
-                self._refusal = f"OPA has {owner} at {'.'.join(path)}, which the bridge's bundle must own: remove that"
-                log.error("modules rejected by OPA", why=self._refusal)
-                self._activation.give_up()
-            elif self._withdraw_refused(refused):
-                self.reconsider()
-            else:
-                self._activation.give_up()
+            own = await self._activation.find_obstacles(self._claims_of_served)
+            shipped = {} if own else await self._activation.find_obstacles(self._shipped_roots)
+            if revision == self.revision:  # otherwise another set is served by now
+                self._take_refusal(refused, shipped, can_change=bool(own))
             return
         if active and active != self._confirmed and active in self._contents:
             self.bundles["taken"] += 1
             log.info("modules activated", revision=active, submissions=len(self._contents[active]))
             self._confirm(active)
+
+    def _take_refusal(self, refused: BundleRefused, shipped: Mapping[DataPath, str], *, can_change: bool) -> None:
+        """Let another set be served; if none can be, keep the reason. `shipped` is what is at the bridge's packages."""
+        if shipped:
+            path, owner = min(shipped.items())  # no author can do anything about it
+            self._refusal = f"OPA has {owner} at {'.'.join(path)}, which the bridge's bundle must own: remove that"
+            log.error("modules rejected by OPA", why=self._refusal)
+        elif can_change or self._withdraw_refused(refused):
+            self.reconsider()
+            return
+        self._activation.give_up()
 
     def _confirm(self, revision: str) -> None:
         """Note that OPA has the bundle of this revision."""
@@ -896,7 +942,7 @@ class Loader:
         named = [entry for entry in fresh if any(fault.author == entry.submitted.author for fault in faults)]
         culprits = named or sorted(fresh, key=lambda entry: self._rank(entry.submitted))[-1:]
         for entry in culprits:
-            self._withdraw(entry, content[entry.submitted.author], faults)
+            self._withdraw(entry, content[entry.submitted.author], faults, again=True)
         if not culprits:
             self._refusal = f"OPA rejects the modules: {refused}"
             log.error("modules rejected by OPA", why=str(refused), errors=refused.errors)
@@ -911,7 +957,13 @@ class Loader:
         while True:
             [author] = await self._alone.take(1)
             entry = self._entries.get(author)
-            if entry and entry.alone and not entry.final:
+            if entry is None:
+                continue
+            now = asyncio.get_running_loop().time()
+            entry.readmit(now)
+            if now < entry.again < math.inf:
+                self._alone.add_later(author, entry.again - now)
+            elif entry.alone and not entry.final:
                 await self._try(entry)
 
     async def _try(self, entry: Entry) -> None:
@@ -952,8 +1004,8 @@ class Loader:
 
 
 _AT_ONCE = 16  # queries to OPA
-# After a rejected bundle, OPA's next request may still be for that one, and while OPA activates its successor, it has
-# noted that request and still reports the former error.
+# After a bundle that OPA has not activated, its next request may still be for that one, and while OPA activates the
+# successor, it has noted that request and still reports the former error.
 _DOUBTS = 2
 RECENT = 30.0  # seconds: several times as long as a loaded OPA needs to fetch and activate a bundle
 
@@ -975,6 +1027,10 @@ class BundleRefused(Exception):
         self.errors = errors
 
 
+class BundleLost(OpaError):
+    """OPA got no bundle, or could not read or verify it: no module is the cause."""
+
+
 class Activation:
     """Serves bundles to one OPA, and checks their state. Methods raise OpaError if OPA does not respond."""
 
@@ -990,7 +1046,9 @@ class Activation:
     async def serve(self, bundle: Bundle) -> None:
         """Serve a bundle from now on. Raises OpaError, and serves nothing, if OPA does not respond."""
         status = await self._read_status()
-        self._before, self._doubts = (status.last_request, _DOUBTS if status.code else 0) if status else ("", 0)
+        self._before, self._doubts = (status.last_request, 0) if status else ("", 0)
+        if status and (status.code or self.handed not in {"", status.active_revision}):  # or its result is not known
+            self._doubts = _DOUBTS
         now = asyncio.get_running_loop().time()
         self._replaced = {old: when for old, when in self._replaced.items() if when > now - RECENT}
         self._replaced[self.revision] = now
@@ -1008,7 +1066,10 @@ class Activation:
         return self._endpoint.handed_revision
 
     async def find_active(self) -> str | None:
-        """Return the revision that OPA has, None if it has none. Raises BundleRefused if it rejects the served one."""
+        """Return the revision that OPA has, None if it has none. Raises BundleRefused if it rejects the served one.
+
+        Raises BundleLost if OPA did not get all of a bundle: it repeats the request.
+        """
         handed = self.handed  # another bundle may be served while OPA responds
         status = await self._read_status()
         if status is None or status.active_revision == self.revision:
@@ -1020,6 +1081,8 @@ class Activation:
             or status.last_request == self._before
         ):
             return status.active_revision
+        if not status.has_read:
+            raise BundleLost(f"OPA cannot download the bundle: {status.message}")
         if self._doubts:
             self._before, self._doubts = status.last_request, self._doubts - 1
             return status.active_revision

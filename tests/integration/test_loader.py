@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from structlog.testing import capture_logs
 
+from bridge.http.bundles import BundleEndpoint
+from bridge.opa.bundle import Bundle, archive_of
 from bridge.opa.errors import OpaRejected
 from bridge.opa.process import ManagedOpa
 from bridge.policy_loader.compile_check import Checker, CheckError
@@ -358,6 +361,46 @@ async def test_a_module_that_fails_in_evaluation_goes_back(bench: Bench) -> None
     file, line, code, _ = await bench.refused("a", "2")
     assert (file, line, code) == ("m0.rego", 5, "eval_conflict_error")
     assert bench.verdicts["a"].active == "1"
+
+
+async def test_module_that_fails_because_of_others_data_returns_with_other_data(bench: Bench) -> None:
+    bench.put("lib", "package lib.choices\n\nvalues := data.team.config.values\n")
+    bench.put("config", data={"values": [1]})
+    bench.put("a", "package bridge.strategies.a\n\nresult := value if some value in data.lib.choices.values\n")
+    await bench.until_active("lib", "config", "a")
+    bench.put("config", data={"values": [1, 2]}, version="2")
+    await bench.until_active("config", version="2")
+    with pytest.raises(OpaRejected) as failed:
+        await bench.opa.ask("bridge/strategies/a/result", PAIR)
+    assert await bench.loader.blame(failed.value)
+    assert (await bench.refused("a"))[2] == "eval_conflict_error"
+    bench.put("other", "package other\n\nx := 1\n")
+    await bench.until_active("other")
+    assert not bench.verdicts["a"].accepted  # what it does not use cannot have fixed it
+    bench.put("config", data={"values": [2]}, version="3")
+    await bench.until_active("a")
+    assert await bench.opa.ask("bridge/strategies/a/result", PAIR) == 2
+
+
+async def test_bundle_that_does_not_arrive_whole_is_the_fault_of_no_author(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put("a", "package team.a\n\nx := 1\n")
+    await bench.until_active("a")
+    endpoint, served = cast("BundleEndpoint", bench.endpoint), []
+    whole = endpoint.serve_next
+
+    async def cut(bundle: Bundle) -> None:
+        served.append(bundle)
+        await whole(bundle, archive_of(bundle.files)[:100])
+
+    with capture_logs() as logs:
+        monkeypatch.setattr(endpoint, "serve_next", cut)
+        bench.put("b", "package team.b\n\nx := 1\n")
+        await until(lambda: any("OPA cannot download the bundle: " in one.get("why", "") for one in logs))
+    await whole(served[-1])
+    await bench.until_active("b")
+    assert bench.verdicts["b"].revision == served[0].revision
 
 
 async def test_module_that_fails_only_on_a_users_object_stays(bench: Bench) -> None:

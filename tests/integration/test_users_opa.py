@@ -4,11 +4,13 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
+import msgspec
 import pytest
 from aiohttp import ClientSession
 
 from bridge.model.types import plural_by_rule
 from bridge.opa.bundle import archive_of, build_bundle
+from bridge.opa.credentials import new_credentials
 from bridge.policy_loader import loader as module
 from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.submissions import ModuleProblem
@@ -130,6 +132,37 @@ async def test_bundle_that_owns_a_package_of_the_bridge_is_named_and_no_author_b
         await bench.until_active("team")
         assert not bench.loader.unready
         assert not problems
+
+
+async def test_module_beside_a_conflicting_document_of_another_client_joins_when_that_is_gone(
+    opa_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RETRY", 0.5)
+    async with loading(opa_path, start=partial(UsersOpa, opa_path, tmp_path)) as bench:
+        await bench.opa.put("team", 5)
+        bench.put("team", "package team.b\n\nx := 1\n")
+        assert "conflicting rule for data path" in (await bench.refused("team"))[3]
+        await bench.opa.put("team", {})
+        await bench.until_active("team")
+        assert await bench.opa.get("team") == {"b": {"x": 1}}
+
+
+async def test_opa_that_starts_again_and_does_not_take_the_bundle_is_not_ready(opa_path: Path, tmp_path: Path) -> None:
+    async with loading(opa_path, start=partial(UsersOpa, opa_path, tmp_path)) as bench:
+        bench.put("team", "package team\n\nx := 1\n")
+        await bench.until_active("team")
+        opa, file = cast("UsersOpa", bench.managed), tmp_path / "config.json"
+        key = new_credentials().trust.public_key
+        (trusted,) = bench.config["keys"]
+        file.write_bytes(
+            msgspec.json.encode(bench.config | {"keys": {trusted: {**bench.config["keys"][trusted], "key": key}}})
+        )
+        await opa.restart()
+        await until(lambda: bench.loader.unready.startswith("OPA cannot download the bundle: "))
+        file.write_bytes(msgspec.json.encode(bench.config))
+        await opa.restart()
+        await until(lambda: not bench.loader.unready)
+        assert bench.verdicts["team"].programmed
 
 
 async def test_disk_storage_is_named(opa_path: Path, tmp_path: Path) -> None:

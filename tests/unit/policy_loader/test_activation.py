@@ -12,6 +12,7 @@ import pytest
 
 from bridge.opa.bundle import Bundle
 from bridge.opa.client import BundleStatus
+from bridge.opa.errors import OpaError
 from bridge.policy_loader.loader import Activation, BundleRefused
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class ScriptedOpa:
 
     def __init__(self) -> None:
         self.handed_revision = ""
-        self.status = BundleStatus("bridge", "base", "10:00:00")
+        self.status = BundleStatus("bridge", "base", "10:00:00", last_successful_request="10:00:00")
 
     async def bundle_status(self) -> BundleStatus:
         """Return the status of this moment."""
@@ -38,15 +39,23 @@ class ScriptedOpa:
     def request(self, bundle: Bundle, time: str) -> None:
         """Hand the bundle to OPA, which notes the time before it activates the bundle: its error is the former one."""
         self.handed_revision = bundle.revision
-        self.status = BundleStatus("bridge", "base", time, self.status.code, self.status.message)
+        self._note("base", time, self.status.code, self.status.message)
 
     def reject(self, message: str) -> None:
         """Report an error of the last bundle."""
-        self.status = BundleStatus("bridge", "base", self.status.last_request, "bundle_error", message)
+        self._note("base", self.status.last_request, "bundle_error", message)
+
+    def lose(self, time: str, message: str) -> None:
+        """Report that a response did not arrive."""
+        before = self.status.last_successful_request
+        self.status = BundleStatus("bridge", "base", time, "bundle_error", message, last_successful_request=before)
 
     def activate(self, bundle: Bundle) -> None:
         """Report a bundle as active."""
-        self.status = BundleStatus("bridge", bundle.revision, self.status.last_request)
+        self._note(bundle.revision, self.status.last_request)
+
+    def _note(self, active: str, time: str, code: str = "", message: str = "") -> None:
+        self.status = BundleStatus("bridge", active, time, code, message, last_successful_request=time)
 
 
 @pytest.fixture
@@ -94,3 +103,30 @@ async def test_bundle_that_is_rejected_after_another_is_reported_with_its_own_er
     opa.request(SECOND, "10:00:04")
     with pytest.raises(BundleRefused, match=NEW_ERROR):
         await activation.find_active()
+
+
+async def test_bundle_is_not_taken_for_one_that_opa_gets_and_has_no_result_of(
+    opa: ScriptedOpa, activation: Activation
+) -> None:
+    await activation.serve(FIRST)
+    opa.request(FIRST, "10:00:01")
+    await activation.serve(SECOND)
+    opa.reject(OLD_ERROR)
+    opa.handed_revision = SECOND.revision
+    assert await activation.find_active() == "base"
+    opa.request(SECOND, "10:00:02")
+    assert await activation.find_active() == "base"
+    opa.activate(SECOND)
+    assert await activation.find_active() == "second"
+
+
+async def test_response_that_does_not_arrive_is_no_rejection(opa: ScriptedOpa, activation: Activation) -> None:
+    await activation.serve(FIRST)
+    opa.request(FIRST, "10:00:01")
+    opa.lose("10:00:02", "bundle read failed: unexpected EOF")
+    for _ in range(4):
+        with pytest.raises(OpaError, match="OPA cannot download the bundle: bundle read failed: unexpected EOF"):
+            await activation.find_active()
+    opa.request(FIRST, "10:00:03")
+    opa.activate(FIRST)
+    assert await activation.find_active() == "first"
