@@ -30,8 +30,16 @@ from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.queries.analysis import doubtful, held_crds, read_applied, select_doubts
-from bridge.queries.asking import Entry, effective_everywhere, in_batches, one_target, policy_kind, require_namespace
+from bridge.queries.analysis import doubtful, held_crds, is_error, read_applied, select_doubts
+from bridge.queries.asking import (
+    Entry,
+    effective_everywhere,
+    in_batches,
+    objects,
+    one_target,
+    policy_kind,
+    require_namespace,
+)
 from bridge.queries.names import CommandError, NameNotFoundError, short_key
 from bridge.queries.states import PlannedChange, States, opened_states, plan_change
 from bridge.queries.statuses import condition_groups
@@ -304,6 +312,7 @@ async def run_test(engine: Engine, found: Found, number: int) -> Result:
         async with opened_states(engine, change) as states:
             judge = _Judge(states, change, doubts)
             judge.check_modules()
+            await judge.check_values(test)
             differences = [difference async for difference in judge.differences(test)]
         return Result(str(found.file), line, test.name, differences)
     except (CommandError, OpaError) as error:
@@ -322,6 +331,10 @@ async def _plan(engine: Engine, folder: Path, changes: Changed) -> tuple[Planned
     applied = read_applied(files, await held_crds(engine)) if files else None
     if applied and applied.problems:
         raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
+    read = [Path(place[0]) for key in applied.keys if (place := applied.position(key))] if applied else []
+    for name in files:
+        if not any(file.is_relative_to(name) for file in read):
+            raise CommandError(f"no objects in {name}")
     deleted = [await one_target(engine.opa, [name], None) for name in changes.delete]
 
     def find_doubts(key: str) -> list[Entry]:
@@ -346,6 +359,14 @@ class _Judge:
             if one not in self._before.problems:
                 raise CommandError(f"{one['subject']}: {one['message']}")
 
+    async def check_values(self, test: Case) -> None:
+        """Raise CommandError for applied objects that an API server refuses, unless the test expects their problems."""
+        expected = {str((await self._key(name)).object) for name in test.problems}
+        for key in map(str, self._upserts):
+            wrong = [one for one in self._doubts(key) if is_error(one)] if key not in expected else []
+            if wrong:
+                raise CommandError(f"{short_key(parse_key(key))}: {wrong[0]['message']}")
+
     async def differences(self, test: Case) -> AsyncIterator[str]:
         """Yield each difference, which begins with the object that it is about."""
         for at in test.effective:
@@ -368,9 +389,13 @@ class _Judge:
         if not await self._exists(key):
             yield "the object does not exist"
             return
-        if what == "violations" and not await self._is_judged(key):
-            yield "no Constraint matches the object"
-            return
+        if what == "violations":
+            for one in await self._ask("constraints", {}):
+                if one["condition"]["status"] != "True":
+                    yield f"Constraint/{one['constraint']} is not active: {one['condition']['message']}"
+            if not await self._is_judged(key):
+                yield "no Constraint matches the object"
+                return
         rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
         if what == "problems":
             answer = await in_batches(self._opa, what, "objects", [str(key)], {**self._more, **self._deletions})
@@ -417,8 +442,31 @@ class _Judge:
         if "gateway" in query:
             query["gateway"] = str(await self._key(query["gateway"]))
         answer = await self._ask("request", {**query, "allPaths": True})
+        first = [one async for one in self._entry(request, answer)]
+        for one in first:
+            yield f"request: {one}"
+        # What is in effect at the rule is so wherever the request enters.
+        entries = answer["also"] if request.effective and not request.listener else ()
+        for other in (entry for entry in entries if entry["rule"] == answer["rule"]):
+            more = {"gateway": other["gateway"], **await self._port_of(other["listener"])}
+            entry = await self._ask("request", {**query, **more, "allPaths": True})
+            async for one in self._entry(request, entry):
+                if one not in first:
+                    yield f"request at {_show_key(other['listener'] or other['gateway'])}: {one}"
+
+    async def _port_of(self, listener: str | None) -> dict[str, int]:
+        """Return the port of a listener as the input of `request`; without a listener the Gateway decides."""
+        key = parse_key(listener) if listener else None
+        held = (
+            self._upserts.get(key.object) or (await objects(self._opa, [key.object])).get(key.object) if key else None
+        )
+        listeners = as_mapping(as_mapping(held).get("spec")).get("listeners", ())
+        return next(({"port": one["port"]} for one in listeners if key and one.get("name") == key.section), {})
+
+    async def _entry(self, request: Request, answer: Entry) -> AsyncIterator[str]:
+        """Compare the answer at one entry point."""
         if answer["undecided"] and (request.effective or not isinstance(request.rule, msgspec.UnsetType)):
-            yield f"request: cannot tell the rule: {answer['nearest']['message']}"
+            yield f"cannot tell the rule: {answer['nearest']['message']}"
             return
         wanted: dict[str, str | None] = {"listener": request.listener} if request.listener else {}
         if not isinstance(request.rule, msgspec.UnsetType):
@@ -427,18 +475,18 @@ class _Judge:
             key = str(await self._key(expected)) if expected else None
             if answer[name] != key:
                 reason = f" ({answer['nearest']['reason']})" if answer["nearest"] else ""
-                yield f"request: {name}: expected {_show_key(key)}, found {_show_key(answer[name])}{reason}"
+                yield f"{name}: expected {_show_key(key)}, found {_show_key(answer[name])}{reason}"
         reason = (answer["nearest"] or {}).get("reason", "")
         if request.reason and request.reason != reason:
-            yield f"request: reason: expected {request.reason}, found {reason or 'none'}"
+            yield f"reason: expected {request.reason}, found {reason or 'none'}"
         if request.effective and not answer["rule"]:
-            yield f"request: effective: no rule serves the request ({reason})"
+            yield f"effective: no rule serves the request ({reason})"
             return
         for wanted_policies in request.effective:
             kind = await self._kind(wanted_policies.policy_kind)
             entries = [entry for entry in answer["policies"] if entry["policyKind"] == kind]
-            async for one in self._policies(wanted_policies, "request", entries, {}):
-                yield one
+            async for one in self._policies(wanted_policies, "", entries, {}):
+                yield one.removeprefix(": ")
 
     async def _policies(
         self, wanted: Policies, where: str, entries: Sequence[Entry], about: Mapping[str, str]

@@ -310,6 +310,11 @@ FORKED: list[tuple[dict[str, Any], list[str]]] = [
         ["SecurityPolicy: no policy is in"],
     ),
     ({"request": {"input": BREW, "effective": [TIMEOUT]}}, []),
+    ({"request": {"input": {"host": "tea.test", "path": "/brew"}, "effective": [TIMEOUT]}}, []),
+    (
+        {"request": {"input": {"host": "tea.test", "path": "/brew"}, "effective": [CORS]}},
+        ["request at Gateway/shop/west#web: HTTPRoute/shop/tea#brew via Gateway/shop/west#web: SecurityPolicy: no "],
+    ),
     (
         {"request": {"input": {"host": "tea.test", "path": "/aaaa"}, "rule": None}},
         ["cannot tell the rule: Cannot tell"],
@@ -522,3 +527,36 @@ def test_a_suite_in_a_list_is_read(bridge: Run, tmp_path: Path) -> None:
     answer = bridge("test", tmp_path)
     assert (answer.returncode, "soft FAILED" in answer.stdout) == (1, True)
     assert bridge("problems", "--manifests", tmp_path).returncode == 0
+
+
+def test_a_request_is_about_each_port_of_a_gateway_unless_it_names_one(bridge: Run, tmp_path: Path) -> None:
+    east = "spec: {gatewayClassName: edge, listeners: [{name: web, port: 80, protocol: HTTP}]}"
+    more = east.replace("HTTP}]", "HTTP}, {name: more, port: 8080, protocol: HTTP}]")
+    at_web = FORK.replace("kind: Gateway, name: east}", "kind: Gateway, name: east, sectionName: web}")
+    (tmp_path / "fork.yaml").write_text(at_web.replace(east, more, 1))
+    asked = {"host": "tea.test", "path": "/brew", "gateway": "Gateway/shop/east"}
+    inputs: list[dict[str, Any]] = [asked, {**asked, "port": 80}]
+    tests = [{"request": {"input": one, "effective": [CORS]}} for one in inputs]
+    answer = bridge("test", suite(tmp_path, *tests, manifests=["fork.yaml"]), "-o", "json")
+    [wrong], right = [one["differences"] for one in json.loads(answer.stdout)]
+    assert ("via Gateway/shop/east#more: SecurityPolicy: no policy is in effect" in wrong, right) == (True, [])
+
+
+def test_changes_that_apply_nothing_or_what_an_api_server_refuses_are_an_error(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "nothing.yaml").write_text("# not yet\n")
+    (tmp_path / "misspelled.yaml").write_text(yaml.safe_dump(MISSPELLED))
+    tests = [{"changes": {"apply": [name]}, "effective": [CHECKOUT]} for name in ("nothing.yaml", "misspelled.yaml")]
+    answer = bridge("test", suite(tmp_path, *tests), "-o", "json")
+    nothing, misspelled = [one["error"] for one in json.loads(answer.stdout)]
+    assert nothing == f"no objects in {tmp_path / 'nothing.yaml'}"
+    assert misspelled.startswith('ColorPolicy/shop/cart: unknown field "spec.defaults.contarst"')
+
+
+def test_a_suite_names_the_constraints_that_are_not_active(bridge: Run, tmp_path: Path) -> None:
+    text = yaml.safe_dump(CONTRAST_LIMIT)
+    inactive = text.replace("name: soft", "name: idle").replace("spec:\n", "spec:\n  enforcementAction: Deny\n")
+    (tmp_path / "idle.yaml").write_text(f"{text}---\n{inactive}")
+    test = {"changes": {"apply": ["idle.yaml"]}, "violations": {"HTTPRoute/shop/cart": ["soft"]}}
+    answer = bridge("test", suite(tmp_path, test), "-o", "json")
+    [found] = json.loads(answer.stdout)
+    assert "Constraint/idle is not active: " in found["error"] + "".join(found["differences"])
