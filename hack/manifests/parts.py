@@ -155,7 +155,7 @@ _KEY = re.compile(r"^(?P<indent> *)(?P<key>[A-Za-z]+):(?: (?P<value>.*))?$")
 
 def values_table(values: str) -> str:
     """Return a Markdown table of the described values (`# -- …`), with their defaults."""
-    rows = ["| value | default | |", "|---|---|---|"]
+    rows = ["| value | default | meaning |", "|---|---|---|"]
     path: list[str] = []
     comment: list[str] = []
     for line in values.splitlines():

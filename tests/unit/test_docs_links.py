@@ -1,4 +1,4 @@
-"""Links in README.md and docs/ lead somewhere, and paths in code exist."""
+"""Links in README.md and docs/ lead somewhere, paths in code exist, and every heading has its text."""
 
 import re
 from collections.abc import Iterator
@@ -18,8 +18,8 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def _text(page: Path) -> str:
-    """A page without its code blocks."""
-    return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    """A page without its code blocks, of which the fence stays."""
+    return re.sub(r"^```.*?^```$", "```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def _links(page: Path) -> Iterator[str]:
@@ -51,3 +51,12 @@ def test_paths_in_code_exist(page: Path) -> None:
     """A path below `bridge/` may be one of packages of Rego, whose files are below `rego/bridge/`."""
     paths = set() if page == DATA_PATHS else set(PATH.findall(_text(page)))
     assert [path for path in sorted(paths) if not (ROOT / path).exists() and not (ROOT / "rego" / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_a_heading_has_text_below_it_and_a_column_has_a_heading(page: Path) -> None:
+    lines = [line for line in _text(page).splitlines() if line.strip()]
+    followed = zip(lines, [*lines[1:], "# end"], strict=True)
+    titles = re.findall(r"^(\|.*\|)\n\|[-:| ]+\|$", _text(page), re.MULTILINE)
+    assert [line for line, after in followed if HEADING.match(line) and HEADING.match(after)] == []
+    assert [title for title in titles if not all(cell.strip() for cell in title.strip("|").split("|"))] == []
