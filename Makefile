@@ -7,8 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 STAMP := $(VENV)/.set-up
+STAMP_DEV := $(VENV)/.set-up-dev
 PIP := $(PY) -m pip --disable-pip-version-check --quiet --no-input
-# uv installs the lock in seconds, and pip in half a minute or more: pip is for machines without uv, or whose index only pip knows.
+# uv installs the lock in seconds: pip is for machines without uv, or whose index only pip knows.
 # Python compiles the modules that it imports, not all.
 INSTALL = install() { uv pip install --quiet --python $(PY) "$$@" 2>/dev/null || $(PIP) install --no-compile "$$@"; }; install
 TOOLS := $(PY) -m hack.tools
@@ -26,7 +27,7 @@ BENCH_ARGS ?=
 PYTEST_WORKERS ?= 3
 PYTEST = $(BIN)/pytest -q -n $(PYTEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup setup-test setup-test-long run test test-long test-all check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
+.PHONY: help setup setup-dev setup-test setup-test-long run test test-long test-all check-release bench soak lint fmt rego-lint rego-test reference docs wheel lock sbom release audit picture vendor clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /\t/' | expand -t 14
@@ -39,7 +40,10 @@ setup: ## Virtual environment (.venv) and OPA
 opa:
 	@"$$(.ci/python)" -m hack.tools install opa
 
-setup-test: $(STAMP)
+setup-dev: setup ## The same, and the packages of developers
+	@$(MAKE) --silent $(STAMP_DEV)
+
+setup-test: setup-dev
 	@$(TOOLS) install opa etcd kube-apiserver kubectl gateway-api-crds
 
 setup-test-long: setup-test
@@ -53,6 +57,11 @@ $(STAMP): requirements.lock pyproject.toml .ci/python
 	@test -x $(PY) || "$$(.ci/python)" -m venv $(VENV)
 	@$(INSTALL) --require-hashes -r requirements.lock
 	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP_DEV): $(STAMP) requirements-dev.lock
+	@echo "setup: packages of developers"
+	@$(INSTALL) --require-hashes -r requirements.lock -r requirements-dev.lock
 	@touch $@
 
 run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
@@ -88,7 +97,7 @@ soak: setup-test ## Tenants that change their objects beside a hostile one, for 
 lint: lint-python lint-javascript rego-lint ## ruff, mypy, import-linter, deptry, ESLint, tsc, opa check, layers and unreachable rules of the Rego
 
 .PHONY: lint-python lint-javascript
-lint-python: $(STAMP)
+lint-python: $(STAMP_DEV)
 	@echo "lint: ruff"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "lint: not formatted; 'make fmt' fixes it" >&2; exit 1; }
@@ -126,15 +135,15 @@ rego-test: rego-lint ## Rego alone: opa check, fmt and test, with coverage
 	@$(OPA) test --timeout 60s --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions >/dev/null || \
 		{ $(OPA) test --ignore '*.yaml' --run '^data\.examples\.' rego examples/extensions; exit 1; }
 
-fmt: $(STAMP) ## Format Python and Rego
+fmt: $(STAMP_DEV) ## Format Python and Rego
 	@$(BIN)/ruff check --quiet --fix . || true
 	@$(BIN)/ruff format --quiet .
 	@$(OPA) fmt --write rego examples/extensions hack/rego_layers.rego
 
-reference: setup ## Generate the reference pages from the code
+reference: setup-dev ## Generate the reference pages from the code
 	@$(PY) -m hack.pages.made
 
-docs: $(STAMP) ## Build the documentation site in .make/site; a broken link is an error
+docs: $(STAMP_DEV) ## Build the documentation site in .make/site; a broken link is an error
 	@echo "docs: mkdocs"
 	@report=$$(NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict 2>&1) || { echo "$$report" | grep -v ^INFO >&2; exit 1; }
 
@@ -145,31 +154,36 @@ wheel: $(STAMP) ## A wheel and a source distribution in dist/
 manifests: setup-test-long ## Generate deploy/manifests, and the files of the chart that come from the bridge
 	@$(PY) -m hack.manifests.generate
 
-sbom: $(STAMP) ## Bills of materials of the wheel and the image (CycloneDX), in .make/sbom
+sbom: $(STAMP_DEV) ## Bills of materials of the wheel and the image (CycloneDX), in .make/sbom
 	@$(PY) -m hack.supply.release sbom
 
 # RELEASE_REPOSITORY=OWNER/NAME for a fork: where its image, chart and files are published.
 release: setup-test-long ## Everything that a release publishes, in dist/, with checksums and bills of materials
 	@$(PY) -m hack.supply.release release $(if $(RELEASE_REPOSITORY),--repository $(RELEASE_REPOSITORY))
 
-audit: $(STAMP) ## Known vulnerabilities of the locked packages; skipped if the data is not available
+audit: $(STAMP_DEV) ## Known vulnerabilities of the locked packages; skipped if the data is not available
 	@$(PY) -m hack.supply.audit
 
 # Of all platforms and all supported versions of Python, with the hashes of all files of each release.
-lock: ## Write requirements.lock again, with the newest versions (LOCK_ARGS= keeps the current ones)
+COMPILE = .make/lock/venv/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header --no-annotate \
+	$(LOCK_ARGS) --all-extras pyproject.toml
+lock: ## Write both locks (for running, for development) again, with the newest versions (LOCK_ARGS= keeps the current ones)
 	@rm -rf .make/lock && mkdir -p .make/lock
 	@"$$(.ci/python)" -m venv .make/lock/venv
 	@.make/lock/venv/bin/python -m pip --quiet install uv
-	@cp requirements.lock .make/lock/requirements.lock
-	@.make/lock/venv/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header \
-		--no-annotate $(LOCK_ARGS) --group dev --group docs pyproject.toml --output-file .make/lock/requirements.lock
-	@{ sed -n '/^#/p' requirements.lock; cat .make/lock/requirements.lock; } >.make/lock/complete
-	@mv .make/lock/complete requirements.lock && rm -rf .make/lock
+	@cp requirements.lock .make/lock && cat requirements.lock requirements-dev.lock >.make/lock/all
+	@$(COMPILE) --group build --output-file .make/lock/requirements.lock
+	@$(COMPILE) --group build --group dev --group docs --constraint .make/lock/requirements.lock --output-file .make/lock/all
+	@cd .make/lock && awk 'NR == FNR { if (/==/) known[$$0]; next } /==/ { new = !($$0 in known) } new' requirements.lock all >requirements-dev.lock
+	@for file in requirements.lock requirements-dev.lock; do \
+		{ sed -n '/^#/p' $$file; cat .make/lock/$$file; } >.make/lock/complete && mv .make/lock/complete $$file || exit 1; \
+	done
+	@rm -rf .make/lock
 
-picture: $(STAMP) ## Take new screenshots of the web page for the documentation
+picture: $(STAMP_DEV) ## Take new screenshots of the web page for the documentation
 	@$(PY) -m tests.web.picture
 
-vendor: $(STAMP) ## Download the modules of the web page from npm again, at the pinned versions
+vendor: $(STAMP_DEV) ## Download the modules of the web page from npm again, at the pinned versions
 	@$(PY) -m hack.web.vendoring
 
 clean: ## Remove generated files; the cache of tools stays (`pbctl doctor` shows its path)
@@ -177,9 +191,9 @@ clean: ## Remove generated files; the cache of tools stays (`pbctl doctor` shows
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: mutants
-mutants: setup ## A sample of small faults, each of which a quick test must notice (MUTANTS_ARGS="--count 20 --seed 7")
+mutants: setup-dev ## A sample of small faults, each of which a quick test must notice (MUTANTS_ARGS="--count 20 --seed 7")
 	@$(PY) -m hack.mutants $(MUTANTS_ARGS)
 
 .PHONY: fuzz
-fuzz: setup ## FUZZ_REQUESTS=50000 hostile requests to a real bridge, and every decoder for FUZZ_SECONDS=1200 together
+fuzz: setup-dev ## FUZZ_REQUESTS=50000 hostile requests to a real bridge, and every decoder for FUZZ_SECONDS=1200 together
 	@FUZZ_REQUESTS=$(or $(FUZZ_REQUESTS),50000) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),1200) $(BIN)/pytest -q tests/fuzz $(PYTEST_ARGS)

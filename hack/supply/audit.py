@@ -1,19 +1,22 @@
-"""Known vulnerabilities of the packages in requirements.lock, if their data is available."""
+"""Known vulnerabilities of the packages in both locks, if their data is available."""
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from bridge.opa.executable import say
 
-LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
+ROOT = Path(__file__).resolve().parents[2]
+LOCKS = (ROOT / "requirements.lock", ROOT / "requirements-dev.lock")
 
 
-def audit(lock: Path = LOCK, *more: str) -> int:
+def audit(locks: Sequence[Path] = LOCKS, *more: str) -> int:
     """Print known vulnerabilities of the locked packages: 1 if there are any, 0 without findings or data."""
-    command = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--require-hashes", "--disable-pip"]
+    command = [sys.executable, "-m", "pip_audit", "--require-hashes", "--disable-pip"]
+    command += [word for lock in locks for word in ("--requirement", str(lock))]
     command += ["--format", "json", "--progress-spinner", "off", "--timeout", "15", *more]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     try:

@@ -1,4 +1,4 @@
-"""What a release is made of: the lock, the audit."""
+"""What a release is made of: the locks, the audit."""
 
 import json
 import re
@@ -13,7 +13,9 @@ from packaging.utils import canonicalize_name
 from hack.supply.audit import audit
 
 ROOT = Path(__file__).parents[2]
-LOCK = (ROOT / "requirements.lock").read_text()
+RUNS = (ROOT / "requirements.lock").read_text()  # what `make setup`, the image and the Action install
+DEVELOPS = (ROOT / "requirements-dev.lock").read_text()
+LOCK = RUNS + DEVELOPS
 ENTRIES = re.findall(r"^([\w.-]+)==(\S+)((?:[^\n]*\\\n)?(?:    --hash=\S+[^\n]*\n)*)", LOCK, re.MULTILINE)
 
 
@@ -23,15 +25,24 @@ def test_every_locked_package_has_hashes_and_names_no_host() -> None:
     assert "://" not in LOCK
 
 
-def test_the_lock_has_everything_that_is_declared() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    groups = project["dependency-groups"]
-    declared = [*project["project"]["dependencies"], *groups["dev"], *groups["docs"]]
-    locked = {canonicalize_name(name): version for name, version, _ in ENTRIES}
-    for requirement in map(Requirement, declared):
-        name = canonicalize_name(requirement.name)
-        assert name in locked, f"`make lock LOCK_ARGS=` adds {name}"
-        assert requirement.specifier.contains(locked[name], prereleases=True), name
+def test_locks_have_everything_that_is_declared_and_users_install_only_what_they_need() -> None:
+    document = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = document["project"], document["dependency-groups"]
+    extras = [one for extra in project["optional-dependencies"].values() for one in extra]
+    runs = [*project["dependencies"], *extras, *groups["build"]]
+    for declared, lock in ((runs, RUNS), ([*groups["dev"], *groups["docs"]], LOCK)):
+        locked = {canonicalize_name(name): version for name, version in re.findall(r"(?m)^([\w.-]+)==(\S+)", lock)}
+        for requirement in map(Requirement, declared):
+            name = canonicalize_name(requirement.name)
+            assert name in locked, f"`make lock LOCK_ARGS=` adds {name}"
+            assert requirement.specifier.contains(locked[name], prereleases=True), name
+    developed = {canonicalize_name(Requirement(one).name) for one in groups["dev"] + groups["docs"]}
+    assert developed & {canonicalize_name(name) for name in re.findall(r"(?m)^([\w.-]+)==", RUNS)} == set()
+
+
+def test_a_package_is_locked_at_one_version() -> None:
+    assert len({name for name, _, _ in ENTRIES}) == len({(name, version) for name, version, _ in ENTRIES})
+    assert set(re.findall(r"(?m)^[\w.-]+==.*", RUNS)) & set(re.findall(r"(?m)^[\w.-]+==.*", DEVELOPS)) == set()
 
 
 def test_a_package_that_is_built_for_platforms_has_a_hash_for_each_of_them() -> None:
@@ -43,7 +54,7 @@ def test_an_audit_without_data_is_skipped_with_a_line(tmp_path: Path, capsys: py
     lock = tmp_path / "lock"
     lock.write_text(f"idna==3.20 --hash=sha256:{'0' * 64}\n")
     nowhere = ("--vulnerability-service", "osv", "--osv-url", "http://127.0.0.1:9/")
-    assert audit(lock, *nowhere) == 0
+    assert audit([lock], *nowhere) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("audit: skipped: the data is not available (")
 
