@@ -36,6 +36,7 @@ from bridge.queries.names import (
     suggest_sections,
 )
 
+_DEPTH = 3  # links below a target at which policies are named: its rules, their backends, the ports of these
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
 _SHOWN = 5  # objects that an error lists
 _SUGGESTED = 50  # missing objects for which similar names are searched
@@ -192,7 +193,7 @@ async def policy_keys(opa: Opa, texts: Sequence[str], namespace: str | None) -> 
     """
     types = await _query_names_of_kinds(opa)
     begins_with_kind = bool(match_kinds(texts[0], types)) if "/" not in texts[0] else False
-    if begins_with_kind or all(names_kind(text, types) for text in texts):
+    if begins_with_kind or all(text.count("/") > 1 or names_kind(text, types) for text in texts):
         return await target_keys(opa, texts, namespace)
     return await target_keys(opa, [f"{POLICY_WORDS[0]}/{text}" for text in texts], namespace)
 
@@ -305,6 +306,34 @@ async def explained_at(
         await explain_missing(opa, [target], error)
         raise
     return answer
+
+
+async def explained_nothing(opa: Opa, words: Sequence[str], targets: Sequence[Key], kind: str | None) -> str:
+    """Return that nothing applies at targets, for people, and where below them the policy kind acts."""
+    what = kind.partition("/")[2] if kind else "policy"
+    text = f"No {what} applies at {' '.join(words)}, and none is rejected there."
+    if kind is None:
+        return text
+    below = await _objects_with_policies_below(opa, targets, kind)
+    found = await effective_at(opa, below, kind) if below else []
+    if not found:
+        return text
+    acting = list(dict.fromkeys(short_key(parse_key(entry["target"]).object) for entry in found))
+    return f"{text} Below it, {what} acts at {first_of(acting, _SHOWN)}"
+
+
+async def _objects_with_policies_below(opa: Opa, targets: Sequence[Key], kind: str) -> list[Key]:
+    """Return the objects below targets, other than their own sections, that have accepted policies of a kind."""
+    found: dict[Key, None] = {}
+    for target in targets:
+        nodes = (await opa.query("tree", {"root": str(target), "depth": _DEPTH}))["nodes"]
+        for name, node in nodes.items():
+            key = parse_key(name)
+            if key.object != target.object and any(
+                one["accepted"] and one["policyKind"] == kind for one in node.get("policies", ())
+            ):
+                found[key] = None
+    return list(found)
 
 
 async def effective_everywhere(

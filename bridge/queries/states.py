@@ -17,7 +17,7 @@ from bridge.model.nesting import as_mapping
 from bridge.model.types import CONSTRAINT, CRD
 from bridge.offline.slicing import Reading
 from bridge.opa.client import Opa
-from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, target_keys, violations_by
+from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, policy_keys, violations_by
 from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
 from bridge.sources.defaults import Defaulter
 from bridge.sources.known_fields import fields_of, without_unknown_fields
@@ -88,12 +88,12 @@ class PlannedChange:
 async def deleted_keys(engine: Engine, texts: Sequence[str], namespace: str | None = None) -> list[Key]:
     """Return the objects to delete for their names; a cluster's authors of Rego are not among the objects in OPA.
 
-    A name alone is that of a policy. Raises CommandError like `target_keys`.
+    A name without a kind is that of a policy. Raises CommandError like `target_keys`.
     """
     found: list[Key] = []
     for text in texts:
         try:
-            found += await target_keys(engine.opa, [text if "/" in text else f"{POLICY_WORDS[0]}/{text}"], namespace)
+            found += await policy_keys(engine.opa, [text if "/" in text else f"{POLICY_WORDS[0]}/{text}"], namespace)
         except (NameNotFoundError, UnknownKindError):
             submitted = [*await _submitted(engine)]
             types = {key.type_id: () for key in submitted}

@@ -19,3 +19,12 @@ def test_nothing_to_report_is_reported(shop: Run) -> None:
     answer = shop("explain", "svc/assets")
     assert (answer.returncode, answer.stdout) == (0, "")
     assert answer.stderr == "No policy applies at svc/assets, and none is rejected there.\n"
+
+
+def test_kind_that_acts_below_the_target_alone_is_named_with_its_targets(shop: Run) -> None:
+    answer = shop("explain", "httproute/storefront", "-n", "shop", "--kind", "TimeoutPolicy")
+    assert (answer.returncode, answer.stdout) == (0, "")
+    assert answer.stderr == (
+        "No TimeoutPolicy applies at httproute/storefront, and none is rejected there. "
+        "Below it, TimeoutPolicy acts at Service/shop/catalog\n"
+    )

@@ -417,3 +417,11 @@ def test_first_policy_of_a_kind_makes_the_kind_of_a_grant_known(bridge: Run, tmp
     assert [(one["subject"], one["reason"]) for one in found["problems"]["fixed"]] == [
         (f"{GATEWAY_API}/ReferenceGrant/shop/in", "UnknownKind")
     ]
+
+
+def test_deletion_of_a_name_without_a_kind_is_that_of_a_policy(shop: Run) -> None:
+    for name in ("shop/catalog", "TimeoutPolicy/shop/catalog"):  # there is a Service shop/catalog, too
+        assert analyzed(shop, "--delete", name)["objects"]["deleted"] == ["example.com/TimeoutPolicy/shop/catalog"]
+    done = shop("analyze", "--delete", "shop/assets")
+    assert done.returncode == 2
+    assert "policy/shop/assets is not found" in done.stderr
