@@ -99,10 +99,18 @@ _sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 	kinds.may_target_sections(policy_kind, keys.parse(node).type)
 } else := set()
 
-# The nodes at which policies are counted: an object is not one beside its sections, at which policies for it act, too.
+# The nodes at which policies are counted.
 without_whole_objects(policy_kind, nodes) := nodes if {
 	kinds.is_direct(policy_kind) == false
-} else := [node | some node in nodes; not _acts_at_sections(policy_kind, node)]
+} else := [node | some node in nodes; is_counted(policy_kind, node)]
+
+# Policies of a kind are counted at a node: not at an object beside its sections, at which policies for it act, too
+# (semantics C2).
+is_counted(policy_kind, node) if {
+	kinds.is_direct(policy_kind) == false
+} else if {
+	not _acts_at_sections(policy_kind, node)
+}
 
 _acts_at_sections(policy_kind, object_key) if {
 	some section in _sections_of(policy_kind, object_key)

@@ -107,7 +107,7 @@ _policies(way, rule, reachable_backends) := [{"target": node, "policyKind": kind
 	not hierarchy.delegates(node)
 	some kind in sort(kinds.in_use)
 	scopes.acts_at(kind, node)
-	not _by_its_section(kind, node, way, rule, reachable_backends)
+	scopes.is_counted(kind, node)
 	paths := _policies_on(kind, _paths(kind, way, rule, node), object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
 ]
@@ -129,15 +129,6 @@ _ways(way, rule, with_namespaces) := {path |
 	every node in way {
 		node in path
 	}
-}
-
-# If a Direct kind acts at sections, its policies for the whole object act there (semantics C2).
-_by_its_section(kind, node, way, rule, reachable_backends) if {
-	kinds.is_direct(kind)
-	some other in array.concat(_nodes_to(way, rule), reachable_backends)
-	other != node
-	keys.parse(other).object == node
-	scopes.acts_at(kind, other)
 }
 
 _paths(kind, way, rule, node) := hierarchy.kind_paths(kind, node) if {
