@@ -225,7 +225,8 @@ async def problems_beside_statuses(engine: Engine, doubts: Sequence[Entry]) -> l
     return in_order(found)
 
 
-_WITHOUT_STATUS = (CRD, POLICY_KIND, CONSTRAINT, f"{GATEWAY_API}/ReferenceGrant")
+_GRANT = f"{GATEWAY_API}/ReferenceGrant"  # of a listener's certificate, too
+_WITHOUT_STATUS = (CRD, POLICY_KIND, CONSTRAINT, _GRANT)
 
 
 def in_order(problems: Iterable[Entry]) -> list[Entry]:
@@ -512,7 +513,7 @@ async def _query_concerned(states: States, keys: list[str]) -> Entry:
     describing = any(parse_key(key).type_id in DESCRIBING for key in keys)
     # The first object of a kind, or the last one, makes the kind known or unknown where no CRD does.
     known = [{*await state.query("types", {})} for state in (states.before, states.after)]
-    naming = describing or known[0] != known[1]
+    naming = describing or known[0] != known[1] or any(parse_key(key).type_id == _GRANT for key in keys)
     for state in (states.before, states.after):
         concerned = await state.query("dependents", {"keys": keys, "was": {}})
         found["objects"].update(concerned["objects"], await state.query("neighbors", {"keys": keys}))

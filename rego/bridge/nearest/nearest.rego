@@ -22,13 +22,44 @@ nearest := object.union(routing.nearest, {"reached": "Nothing", "reason": "NoGat
 
 # METADATA
 # description: The answer to the request with the nearest nodes.
-answer := routing.answer if {
+answer := object.union(routing.answer, {"failure": failures[0]}) if {
+	routing.answer.nearest == null
+	failures := array.concat(_failures_of_connection, _failures_of_extensions)
+	failures != []
+} else := routing.answer if {
 	routing.answer.nearest == null
 } else := routing.answer if {
 	routing.answer.undecided != []
 } else := object.union(routing.answer, {"nearest": _as_far_as_read, "failure": null, "warnings": []}) if {
 	_is_partly_read
 } else := object.union(routing.answer, {"nearest": with_not_attached(nearest)})
+
+_failures_of_connection := [{"status": "connection refused", "message": concat("; ", refused)} |
+	[object_key, _] := split(routing.answer.listener, "#")
+	refused := hierarchy.refused_certificates(object_key, hierarchy.listener(routing.answer.listener))
+	refused != []
+]
+
+# A filter is not skipped if the object that it names does not exist: the request fails (HTTPRouteFilter.extensionRef). It is
+# known not to exist if others of its kind are here. A listener's filters name objects beside it.
+_failures_of_extensions := [{"status": _status_of_failure, "message": sprintf("the filter ExtensionRef names %s, which does not exist", [keys.describe(named[0])])} |
+	some filter in routing.answer.filters
+	filter.type == "ExtensionRef"
+	named := [key |
+		some node in [routing.answer.route, routing.answer.gateway]
+		ref := filter.extensionRef
+		key := keys.named(ref.group, ref.kind, keys.namespace(node), ref.name)
+	]
+	keys.type_of(named[0]) in lookup.types
+	every key in named {
+		not lookup.has_object(key)
+		not lookup.may_be_unread(key)
+	}
+]
+
+_status_of_failure := "UNAVAILABLE" if {
+	requests.request.protocol == "GRPC"
+} else := "500"
 
 # The user of a command may not read every Gateway, ListenerSet or route, so another rule may serve the request.
 _is_partly_read if {

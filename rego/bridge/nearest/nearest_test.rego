@@ -36,6 +36,39 @@ test_a_rule_that_the_user_may_not_read_may_serve_a_request if {
 	]
 }
 
+_filtered(name) := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{
+	"name": "all",
+	"filters": [{"type": "ExtensionRef", "extensionRef": {"group": "example.com", "kind": "Claims", "name": name}}],
+}])
+
+_served_by(objects, query_input) := answer if {
+	answer := nearest.answer with input as object.union({"host": "a.test", "path": "/", "changes": {"upsert": objects}}, query_input)
+}
+
+test_a_filter_that_names_a_missing_object_fails_each_request if {
+	claims := testing.resource("example.com/v1", "Claims", "shop", "tenant")
+	missing := _served_by([_one_gateway, _filtered("tenent"), claims], {})
+	missing.failure == {"status": "500", "message": "the filter ExtensionRef names Claims/shop/tenent, which does not exist"}
+	every objects in [[_filtered("tenant"), claims], [_filtered("tenant")]] { # objects of an unread kind may exist
+		_served_by(array.concat([_one_gateway], objects), {}).failure == null
+	}
+}
+
+test_a_listener_whose_certificate_is_not_granted_accepts_no_connection if {
+	listener := object.union(testing.listener("https", 443), {"protocol": "HTTPS", "tls": {"certificateRefs": [{"name": "cert", "namespace": "vault"}]}})
+	answering := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "all", "filters": [{"type": "RequestRedirect"}]}])
+	world := [testing.gateway("public", [listener]), answering]
+	_served_by(world, {"protocol": "HTTPS"}).failure == {
+		"status": "connection refused",
+		"message": "no ReferenceGrant in namespace vault lets Gateway/infra/public name Secret/vault/cert",
+	}
+	grant := testing.with_spec(testing.resource(testing.gateway_api, "ReferenceGrant", "vault", "certs"), {
+		"from": [{"group": testing.gateway_group, "kind": "Gateway", "namespace": "infra"}],
+		"to": [{"group": "", "kind": "Secret"}],
+	})
+	_served_by(array.concat(world, [grant]), {"protocol": "HTTPS"}).failure == null
+}
+
 test_routes_of_similar_hostnames_are_nearest_where_none_has_the_host if {
 	found := _reached({"host": "chop.example.com"}, [_one_gateway, _far("a", "shop.example.com", "/"), _far("b", "example.org", "/")])
 	found.reached == "Listener"

@@ -9,7 +9,7 @@ import data.bridge.lib.levels
 import data.bridge.lookup
 
 # What an API server accepts in the listeners of a Gateway or ListenerSet, and implementations do not.
-listener_problems(key) := _unusable_kinds(key) | _without_certificate(key) if {
+listener_problems(key) := union({_unusable_kinds(key), _without_certificate(key), _refused_certificates(key)}) if {
 	levels.by_type[keys.type_of(key)].section == "Listener"
 } else := set()
 
@@ -47,6 +47,13 @@ _without_certificate(key) := {object.union({"subject": key, "about": key, "reaso
 	node := keys.section(key, listener.name)
 	message := sprintf("%s has the protocol HTTPS and no tls.certificateRefs, which Gateway API requires: implementations reject such a listener", [keys.describe(node)])
 	weight := _weight_without_certificate(gateways)
+}
+
+_refused_certificates(key) := {{"subject": key, "about": key, "reason": "RefNotPermitted", "value": listener.name, "message": message} |
+	some listener in hierarchy.listeners(key)
+	refused := hierarchy.refused_certificates(key, listener)
+	refused != []
+	message := sprintf("%s accepts no TLS connection: %s", [keys.describe(keys.section(key, listener.name)), concat("; ", refused)])
 }
 
 _weight_without_certificate(gateways) := {} if {

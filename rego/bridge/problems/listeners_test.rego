@@ -57,6 +57,17 @@ test_an_https_listener_without_tls_is_a_problem_and_a_warning_without_a_known_cl
 	_certificates({"tls": {"certificateRefs": [{"name": "pier"}]}}, [], {}) == set()
 }
 
+test_a_certificate_of_another_namespace_needs_a_grant if {
+	found := {[problem.value, problem.message] |
+		some problem in problems.of(_pier) with input as testing.changed([testing.gateway("pier", [
+			_listener({"protocol": "HTTPS", "tls": {"certificateRefs": [{"name": "cert", "namespace": "vault"}, {"name": "own"}]}}),
+			_listener({"name": "through", "port": 444, "protocol": "TLS", "tls": {"mode": "Passthrough", "certificateRefs": [{"name": "cert", "namespace": "vault"}]}}),
+		])])
+		problem.reason == "RefNotPermitted"
+	}
+	found == {["quay", "Gateway/infra/pier#quay accepts no TLS connection: no ReferenceGrant in namespace vault lets Gateway/infra/pier name Secret/vault/cert"]}
+}
+
 test_certificates_of_a_load_balancer_need_no_tls if {
 	_certificates({}, _class("gateway.k8s.aws/alb"), {}) == set()
 	_certificates({}, _class("networking.gke.io/gateway"), {"networking.gke.io/certmap": "pier"}) == set()
