@@ -122,30 +122,20 @@ _has_conditions(set) if {
 
 _has_conditions(set) if count(set.actions[_].predicates) > 0
 
+_has_conditions(set) if count(set.actions[_].conditionalData[_].predicates) > 0
+
 # The conditions of a set are those of its place, as far as they name the hostname and the path.
 _is_for(set, place) if {
 	conditions := object.get(set, "routeRuleConditions", {})
 	place.host in conditions.hostnames
 	predicates := object.get(conditions, "predicates", [])
 	every predicate in predicates {
-		_is_of_match(predicate, place)
+		predicate in place.predicates
 	}
-
-	# One for the method, each header and each parameter of the match; those of headers and parameters are not compared.
-	others := [predicate | some predicate in predicates; not contains(predicate, "request.url_path")]
-	count(others) == place.conditions
+	{predicate | some predicate in place.predicates; not _is_of_path(predicate)} == {predicate | some predicate in predicates; not _is_of_path(predicate)}
 }
 
-_is_of_match(predicate, place) if {
-	contains(predicate, "request.url_path")
-	contains(predicate, sprintf("'%s'", [place.path]))
-} else if {
-	contains(predicate, "request.method")
-	contains(predicate, sprintf("'%s'", [place.method]))
-} else if {
-	regex.match(`request\.headers|request\.query|query`, predicate)
-	not regex.match(`request\.(url_path|method)`, predicate)
-}
+_is_of_path(predicate) if startswith(predicate, "request.url_path")
 
 _action_sets := [[resource, set] |
 	some [resource, _, manager] in _managers_of_gateways
@@ -166,9 +156,7 @@ _places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {
 	"target": path[count(path) - 1],
 	"via": path[count(path) - 3],
 	"host": host,
-	"path": object.get(match, ["path", "value"], "/"),
-	"method": object.get(match, "method", ""),
-	"conditions": (count([field | field := "method"; is_string(match[field])]) + count(object.get(match, "headers", []))) + count(object.get(match, "queryParams", [])),
+	"predicates": _predicates(type, match),
 } |
 	some type in _routes
 	some route in lookup.keys_of(type)
@@ -180,6 +168,28 @@ _places := {crypto.sha256(sprintf("%s|%d|%s", [id, place + 1, host])): {
 	some place, match in hierarchy.written_matches(rule)
 	some id in {_id(path, name), _id(path, sprintf("rule-%d", [position + 1]))}
 }
+
+# The conditions of a match as Kuadrant writes them (its operator's `PredicatesFromHTTPRouteMatch` and its like).
+_predicates(type, match) := array.flatten([
+	[_path_predicate(type, match)],
+	[sprintf("request.method == '%s'", [match.method]) | is_string(match.method)],
+	[sprintf("request.headers.exists(h, h.lowerAscii() == '%s' && request.headers[h] == '%s')", [lower(one.name), one.value]) | some one in match.headers],
+	[sprintf("'%[1]s' in queryMap(request.query) ? queryMap(request.query)['%[1]s'] == '%[2]s' : false", [one.name, one.value]) | some one in match.queryParams],
+])
+
+_path_predicate("gateway.networking.k8s.io/HTTPRoute", match) := sprintf(form, [object.get(match, ["path", "value"], "/")]) if {
+	form := {
+		"Exact": "request.url_path == '%s'",
+		"PathPrefix": "request.url_path.startsWith('%s')",
+		"RegularExpression": "request.url_path.matches('%s')",
+	}[object.get(match, ["path", "type"], "PathPrefix")]
+}
+
+_path_predicate("gateway.networking.k8s.io/GRPCRoute", match) := sprintf("request.url_path == '/%s/%s'", [match.method.service, match.method.method]) if {
+	object.get(match.method, "type", "Exact") == "Exact"
+} else := sprintf("request.url_path.startsWith('/%s/')", [match.method.service]) if {
+	object.get(match.method, "type", "Exact") == "Exact"
+} else := "request.url_path is not compared"
 
 _id(path, rule) := concat("|", array.concat([_name(node) | some node in array.slice(path, 0, 4)], [sprintf("%s#%s", [_name(path[3]), rule])]))
 

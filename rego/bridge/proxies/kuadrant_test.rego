@@ -81,10 +81,18 @@ _unknown(set) := fact.unknown if {
 test_actions_with_other_conditions_than_those_of_the_match_are_unknown if {
 	own := _set_for([], {})
 	_unknown(own) == []
-	every predicate in ["request.method == 'POST'", "request.headers.exists(h, h.lowerAscii() == 'x-a')", "source.address == '10.0.0.1'"] {
+	_unknown(_set_for(["request.url_path.startsWith('/')"], {})) == []
+	every predicate in [
+		"request.method == 'POST'", "request.headers.exists(h, h.lowerAscii() == 'x-a')", "source.address == '10.0.0.1'",
+		"!request.url_path.startsWith('/')", "request.url_path == '/'", "request.url_path.startsWith('/') && false",
+	] {
 		_unknown(_set_for([predicate], {})) == ["its actions are for other requests than those of the rule"]
 	}
-	every action in [{"predicate": "request.host == 'a'"}, {"predicates": ["request.host == 'a'"]}] {
+	_unknown(_set_for([], {"conditionalData": [{"data": []}]})) == []
+	every action in [
+		{"predicate": "request.host == 'a'"}, {"predicates": ["request.host == 'a'"]},
+		{"conditionalData": [{"data": []}, {"predicates": ["request.host == 'a'"]}]},
+	] {
 		_unknown(_set_for([], action)) == ["the rules do not compare the conditions of its actions"]
 	}
 }
