@@ -51,7 +51,7 @@ def route_config(*routes: Object) -> Object:
         "routes": [*routes],
         "metadata": named("Gateway", "public", "http"),
     }
-    return {"name": LISTENER, "virtualHosts": [host]}
+    return {"name": LISTENER, "ignorePortInHostMatching": True, "virtualHosts": [host]}
 
 
 def dump(routes: Object, *clusters: Object, listeners: tuple[Object, ...] = (), updated: str = "") -> Object:

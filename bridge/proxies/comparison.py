@@ -62,6 +62,7 @@ class Facts:
         self.warnings: list[str] = []
         self.unread: dict[str, str] = {}  # why dumps could not be read, by their names
         self.taken: set[tuple[Any, ...]] = set()  # proxies and orders of routes whose requests an earlier one takes
+        self.strays: set[tuple[Any, ...]] = set()  # those of routes that belong to no rule
         self._contents: dict[bytes, Entry] = {}  # what facts say besides their names; many facts share it
 
     def add_answer(self, answer: Entry) -> None:
@@ -80,6 +81,8 @@ class Facts:
                 self.covered[covered].append(fact["proxy"])
         if "unread" in fact:
             proxy["unread"][fact["vendor"]] = fact["unread"]
+        if "order" in fact and "target" not in fact:
+            self.strays.add((fact["proxy"], *fact["order"]))
         content = {name: fact.pop(name) for name in _CONTENT if name in fact}
         encoded += msgspec.json.encode(content)
         if encoded not in self._contents:
@@ -146,10 +149,12 @@ class Facts:
         return [host for one in self._referred(fact, fact.get("within", ())) for host in one.get("hosts", ())]
 
     def _is_there(self, fact: Entry, key: str) -> bool:
-        """Return whether facts have a key: as many as have the key among which they are, so that none lacks it."""
+        """Return whether facts have a key, at as many places as the key among which they are: none lacks it."""
         found = [*self._referred(fact, (key,))]
         return bool(found) and all(
-            len(found) >= len([*self._referred(fact, (one["among"],))]) for one in found if "among" in one
+            _number_of_places(found) >= _number_of_places(self._referred(fact, (one["among"],)))
+            for one in found
+            if "among" in one
         )
 
     def _alike(self, fact: Entry) -> Any:
@@ -221,6 +226,13 @@ def _joined(about: Entry, own: Entry) -> Entry:
     return joined
 
 
+def _number_of_places(facts: Iterable[Entry]) -> int:
+    """Return at how many places facts are; a place may have several."""
+    return len(
+        {msgspec.json.encode((fact.get("name"), fact["place"])) if "place" in fact else id(fact) for fact in facts}
+    )
+
+
 def _proxy() -> Entry:
     """Return a proxy of which nothing is known yet."""
     return {"vendors": [], "covers": [], "sections": [], "unread": {}}
@@ -255,11 +267,18 @@ class Hosts:
             found["routes"] = self._names.pop(host, [])
         return found
 
-    async def taken(self, opa: Opa) -> set[tuple[Any, ...]]:
-        """Return the routes whose requests an earlier one takes: their proxies and orders."""
+    async def taken(self, opa: Opa, strays: Iterable[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
+        """Return proxies and orders of routes whose requests an earlier one takes, or one of `strays` a part."""
         found: set[tuple[Any, ...]] = set()
+        places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+        for *host, place in strays:
+            places[tuple(host)].append(place)
         for group in batches([*self._matches], _HOSTS):
-            answer = await opa.query("taken_routes", {"hosts": [self._matches[host] for host in group]})
+            query_input = {
+                "hosts": [self._matches[host] for host in group],
+                "strays": [sorted(places.get(host, ())) for host in group],
+            }
+            answer = await opa.query("taken_routes", query_input)
             found |= {(*host, place) for host, places in zip(group, answer, strict=True) for place in places}
         return found
 
@@ -327,7 +346,7 @@ async def _read_dump(opa: Opa, stream: BinaryIO, dump: Dump, call: Call) -> Fact
 
     while batch := await call(next_batch):
         facts.add_answer(await opa.query("proxy_facts", batch))
-    facts.taken = await hosts.taken(opa)
+    facts.taken = await hosts.taken(opa, facts.strays)
     for proxy, sections in dump.sections.items():
         facts.proxies.setdefault(proxy, _proxy())["sections"] = sorted(sections)
     facts.warnings = dump.warnings

@@ -93,6 +93,7 @@ def _dump(routes: int) -> Object:
         }
         for host in range(HOSTS)
     ]
+    routing = {"name": "shop/public/http", "ignorePortInHostMatching": True, "virtualHosts": hosts}
     return {
         "configs": [
             {
@@ -105,7 +106,7 @@ def _dump(routes: int) -> Object:
             },
             {
                 "@type": f"{_ENVOY}.admin.v3.RoutesConfigDump",
-                "dynamicRouteConfigs": [{"routeConfig": {"name": "shop/public/http", "virtualHosts": hosts}}],
+                "dynamicRouteConfigs": [{"routeConfig": routing}],
             },
         ]
     }
@@ -204,6 +205,7 @@ def _listener() -> Object:
         for name, type_ in types.items()
     ]
     filters[1]["typedConfig"]["httpService"] = {"pathPrefix": "/check"}
+    filters[1]["disabled"] = True  # routes enable it
     manager = {
         "@type": f"{_FILTERS}.network.http_connection_manager.v3.HttpConnectionManager",
         "statPrefix": "http-10080",

@@ -702,6 +702,25 @@ def _listen_at_another_port(proxy: Proxy) -> None:
     proxy.listener["address"] = {"socket_address": {"address": "0.0.0.0", "port_value": 10443}}  # noqa: S104
 
 
+def _run_code_on_all_requests(proxy: Proxy) -> None:
+    code = {
+        "@type": f"{_TYPE}.extensions.filters.http.lua.v3.Lua",
+        "default_source_code": {
+            "inline_string": "function envoy_on_request(handle) handle:respond({[':status']='200'}, '') end"
+        },
+    }
+    proxy.manager["http_filters"].insert(0, {"name": "envoy.filters.http.lua", "typed_config": code})
+
+
+def _discover_a_filter(proxy: Proxy) -> None:
+    proxy.manager["http_filters"].insert(0, {"name": "envoy.filters.http.fault", "config_discovery": {}})
+
+
+def _route_a_part_of_the_requests_elsewhere(proxy: Proxy) -> None:
+    part = {"match": {"path_separated_prefix": "/checkout/pay"}, "route": {"cluster": "x"}}
+    proxy.host["routes"].insert(0, {"name": "patched", **part})
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -710,8 +729,16 @@ def _listen_at_another_port(proxy: Proxy) -> None:
         _answer_from_a_cache,
         _run_code_under_the_name_of_another_filter,
         _listen_at_another_port,
+        _run_code_on_all_requests,
+        _discover_a_filter,
+        _route_a_part_of_the_requests_elsewhere,
     ],
 )
 def test_nothing_is_verified_if_the_requests_may_not_reach_the_policies(proxy: Proxy, change: _Change) -> None:
     change(proxy)
     assert "verified" not in {*proxy.states().values(), *proxy.states(kind="SecurityPolicy").values()}
+
+
+def test_route_of_no_rule_after_those_of_rules_takes_none_of_their_requests(proxy: Proxy) -> None:
+    proxy.host["routes"].append({"name": "patched", "match": {"prefix": "/"}, "route": {"cluster": "x"}})
+    assert set(proxy.states().values()) == {"verified"}

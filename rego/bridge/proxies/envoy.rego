@@ -35,6 +35,12 @@ managers(listener) := [[place, chain, filter.typedConfig] |
 is_manager(filter) if endswith(filter.typedConfig["@type"], ".HttpConnectionManager")
 
 # METADATA
+# description: |
+#   Values for pointers by policy kind that say that the proxy has them in a form that the rules do not read. A fact beside it that
+#   has one proves nothing then.
+unread(pointers) := {kind: {pointer: {"unread": true} | some pointer in listed} | some kind, listed in pointers}
+
+# METADATA
 # description: A fraction of requests is always all of them. With a key, runtime settings can change it.
 is_always(fraction) if {
 	fraction.defaultValue.numerator == 100
@@ -226,6 +232,63 @@ taken(matches) := {place |
 	some taker in takers[at][first]
 	taker < place
 	_takes(asked[taker], one)
+}
+
+# METADATA
+# description: |
+#   The places of matches of a virtual host that come after one of `strays`, the places of routes that belong to no rule, which may
+#   take a part of their requests.
+overlapped(_, []) := set()
+
+overlapped(matches, strays) := {place | some place, _ in matches; place > min(strays)} if {
+	count(strays) > _compared_strays
+}
+
+overlapped(matches, strays) := {place |
+	asked := [_asked(one) | some one in matches]
+	some stray in strays
+	some place, one in asked
+	place > stray
+	not _are_apart(asked[stray], one)
+} if {
+	count(strays) > 0
+	count(strays) <= _compared_strays
+}
+
+# With more of them, each may take a part of all.
+_compared_strays := 100
+
+_are_apart(one, other) if _paths_differ(one.path, other.path)
+
+_are_apart(one, other) if _paths_differ(other.path, one.path)
+
+_are_apart(one, other) if {
+	some condition in _read_conditions(one.rest)
+	some another in _read_conditions(other.rest)
+	array.slice(condition, 0, 3) == array.slice(another, 0, 3)
+	condition[2] == "Exact"
+	condition[3] != another[3]
+}
+
+# No request has both paths. Of some forms the rules cannot tell.
+_paths_differ([_, _, "Exact", path], [_, _, type, value]) if not _has_path(type, value, path)
+
+_paths_differ([_, _, "PathPrefix", path], [_, _, "PathPrefix", value]) if {
+	not _is_at_or_below(path, value)
+	not _is_at_or_below(value, path)
+}
+
+_paths_differ([_, _, "PathPrefix", path], [_, _, "Unread", written]) if {
+	not startswith(path, written.prefix)
+	not startswith(written.prefix, path)
+}
+
+_paths_differ([_, _, "PathPrefix", path], [_, _, "Unread", written]) if not _is_at_or_below(written.path, path)
+
+_paths_differ([_, _, "PathPrefix", path], [_, _, "Unread", written]) if {
+	value := written.pathSeparatedPrefix
+	not _is_at_or_below(path, value)
+	not _is_at_or_below(value, path)
 }
 
 _loose := "begins with "

@@ -161,7 +161,10 @@ facts contains {
 	"proxy": resource.proxy,
 	"key": _routes_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
-	"unknown": envoy.unknown("configuration of routes", resource.config),
+	"unknown": array.concat(
+		envoy.unknown("configuration of routes", resource.config),
+		["the rules do not know which requests with a port in their host it takes" | not resource.config.ignorePortInHostMatching],
+	),
 } if {
 	some resource in input.resources.routes
 	_listener(resource.config.name)
@@ -218,6 +221,13 @@ facts contains object.union(
 	some about in _abouts_of_route(resource.routeConfig, envoy.shared(resource))
 }
 
+# Routes of no rule: the requests that they may take are not those of rules after them.
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "order": resource.order} if {
+	some resource in input.resources.route
+	_listener(resource.routeConfig)
+	_nodes(resource.config) == []
+}
+
 # What a route says besides its own names, one for each cluster of a split: many routes share it.
 _abouts_of_route(routes, route) := [{"splits": count(clusters) > 0, "rest": about} |
 	clusters := _clusters(route)
@@ -255,7 +265,7 @@ _of_filters(routes, configs) := {
 	"policies": _named_by_filters(active),
 	"values": {
 		_btp: object.union_n([_present_parts(filters, _btp), _of_local_limit(filters), _of_limits(filters)]),
-		_sp: object.union_n([_present_parts(filters, _sp), _of_cors(filters), _of_authorization(filters)]),
+		_sp: object.union_n([_present_parts(filters, _sp), _of_cors(filters), _of_authorization(filters), _of_check(filters)]),
 		_eep: object.union(_present_parts(filters, _eep), {"/lua": _of_lua(filters)}),
 	},
 } if {
@@ -407,14 +417,14 @@ _of_local_limit(filters) := {"/rateLimit/local/rules": null} if {
 	not filters.local_ratelimit
 } else := {"/rateLimit/local/rules": array.concat(
 	[{"limit": limit} | some bucket in _buckets([config]); limit := _limit(bucket)],
-	[{"limit": limit, "clientSelectors": null} | some bucket in _buckets(config.descriptors); limit := _limit(bucket)],
+	[{"limit": limit, "clientSelectors": null} | some one in config.descriptors; limit := _limit(one.tokenBucket)],
 )} if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.local_ratelimit]
 	object.keys(config) - _limiting == set()
 	every part in ["filterEnabled", "filterEnforced"] {
 		envoy.is_always(config[part])
 	}
-	every bucket in _buckets(array.concat([config], object.get(config, "descriptors", []))) {
+	every bucket in array.concat(_buckets([config]), [one.tokenBucket | some one in config.descriptors]) {
 		_limit(bucket)
 	}
 } else := {"/rateLimit/local/rules": null}
@@ -426,7 +436,8 @@ _limiting := {
 	"rateLimitedAsResourceExhausted", "stage", "vhRateLimits",
 }
 
-# Without a limit for all requests, the filter has a bucket that no request empties. Those of descriptors are for clients.
+# Without a limit for all requests, the filter has a bucket that no request empties. Requests of a
+# client with a bucket of its own, in the descriptors, do not use that of all.
 _buckets(configs) := [one.tokenBucket |
 	some one in configs
 	one.tokenBucket.maxTokens < 4294967295
@@ -468,6 +479,12 @@ _origin(one) := one.exact if {
 	replace(replace(text, ".", `\.`), "*", ".*") == one.safeRegex.regex
 	object.keys(one) == {"safeRegex"}
 } else := one
+
+# A route may ask another service than the listener's filter.
+_of_check(filters) := envoy.unread({_sp: ["/extAuth/failOpen", "/extAuth/http/path"]})[_sp] if {
+	some one in filters.ext_authz
+	object.keys(object.get(one.config, "checkSettings", {})) - {"contextExtensions", "disableRequestBodyBuffering", "withRequestBody"} != set()
+} else := {}
 
 _of_authorization(filters) := {
 	"/authorization/defaultAction": _action(config.rbac.matcher.onNoMatch.action),
@@ -522,7 +539,12 @@ _of_filter(manager, filter) := {_sp: {
 	_type(filter.name) == "lua"
 	code := filter.typedConfig.defaultSourceCode.inlineString
 	_is_in_order(manager, filter.name)
+} else := envoy.unread(_of_filters_alone[_type(filter.name)]) if {
+	true
 } else := {}
+
+# What the filter of a listener says, and not those of its routes.
+_of_filters_alone := {"ext_authz": {_sp: ["/extAuth/failOpen", "/extAuth/http/path"]}, "lua": {_eep: ["/lua"]}}
 
 # The settings of the filter with which it asks for each request.
 _of_ext_authz := {
@@ -588,12 +610,28 @@ _is_known_filter(filter) if {
 }
 
 _is_known_filter(filter) if {
-	messages := _messages[_type(filter.name)]
-	not filter.typedConfig
-	count(messages) > 0
+	type := _type(filter.name)
+	envoy.is_of_type(filter.typedConfig, _messages[type][0])
+	_acts_at_routes_only(type, filter)
 }
 
-_is_known_filter(filter) if envoy.is_of_type(filter.typedConfig, _messages[_type(filter.name)][0])
+# A filter for policies is off in the listener, or has only settings there with which it does nothing: routes turn it on.
+_acts_at_routes_only(_, filter) if filter.disabled
+
+_acts_at_routes_only(type, filter) if object.keys(filter.typedConfig) - _without_effect[type] == {"@type"}
+
+_without_effect := {
+	"cors": set(),
+	"fault": set(),
+	"oauth2": set(),
+	"rbac": set(),
+	"jwt_authn": {"providers", "requirementMap", "stripFailureResponse"},
+	"local_ratelimit": _limiting - {"@type", "tokenBucket", "descriptors"},
+	"ratelimit": {
+		"domain", "stage", "requestType", "timeout", "failureModeDeny", "rateLimitedAsResourceExhausted", "rateLimitService",
+		"enableXRatelimitHeaders", "disableXEnvoyRatelimitedHeader", "rateLimitedStatus", "statPrefix",
+	},
+}
 
 # Filters of other features of Envoy Gateway: they change requests and answers, or answer where a policy says so.
 _of_other_features := {
@@ -619,7 +657,17 @@ _unknown_of_chain(listener, chain, routes) := array.flatten([
 		own := hierarchy.listener(_listener(routes))
 		not _takes_connections(listener, object.get(chain, "filterChainMatch", {}), own)
 	],
+	["another filter chain of its listener may take the connections" | some other in envoy.chains(listener); _may_take_connections(other)],
 ])
+
+# A chain with other conditions than those of a listener, or with routes of none.
+_may_take_connections(chain) if object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()
+
+_may_take_connections(chain) if {
+	some filter in chain.filters
+	envoy.is_manager(filter)
+	not _listener(_routes_of(filter.typedConfig))
+}
 
 _takes_connections(_, match, one) if {
 	one.protocol in {"HTTPS", "TLS"}
@@ -660,14 +708,18 @@ _of_tls(chain) := {
 } if {
 	context := _tls_context(chain.transportSocket.typedConfig)
 	object.keys(object.get(context, "tlsParams", {})) - _of_tls_params == set()
+} else := envoy.unread({_ctp: ["/tls/minVersion", "/tls/maxVersion", "/tls/ciphers", "/tls/alpnProtocols"]})[_ctp] if {
+	chain.transportSocket
 } else := {}
 
 # With others, such as `compliancePolicies`, Envoy decides on versions and ciphers itself.
 _of_tls_params := {"tlsMinimumProtocolVersion", "tlsMaximumProtocolVersion", "cipherSuites", "ecdhCurves", "signatureAlgorithms"}
 
-_tls_context(socket) := socket.commonTlsContext
+_tls_context(socket) := socket.commonTlsContext if {
+	true
+} # QUIC
 
-_tls_context(quic) := quic.downstreamTlsContext.commonTlsContext
+else := socket.downstreamTlsContext.commonTlsContext
 
 _tls_versions := {"TLS_AUTO": "Auto", "TLSv1_0": "1.0", "TLSv1_1": "1.1", "TLSv1_2": "1.2", "TLSv1_3": "1.3"}
 
@@ -728,7 +780,7 @@ _of_requirement(requirement, config) := {
 	every one in wanted {
 		_is_provider(one)
 	}
-} else := {}
+} else := envoy.unread({_sp: ["/jwt/providers", "/jwt/optional"]})[_sp]
 
 _any_of(requirement) := requirement.requiresAny.requirements if {
 	object.keys(requirement) == {"requiresAny"}

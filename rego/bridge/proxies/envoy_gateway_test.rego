@@ -65,7 +65,7 @@ test_virtual_host_is_a_target_that_refers_to_the_manager_of_its_routes if {
 }
 
 test_routes_of_a_listener_say_when_the_proxy_received_them if {
-	_facts([_part("routes", {"name": _routes})]) == {{
+	_facts([_part("routes", {"name": _routes, "ignorePortInHostMatching": true})]) == {{
 		"vendor": "Envoy Gateway",
 		"proxy": "edge",
 		"key": "routes infra/public/http",
@@ -73,6 +73,12 @@ test_routes_of_a_listener_say_when_the_proxy_received_them if {
 		"unknown": [],
 	}}
 	_facts([_part("routes", {"name": "http.80"})]) == set()
+}
+
+test_hosts_with_a_port_are_unknown_if_the_proxy_tells_them_apart if {
+	every config in [{"name": _routes}, {"name": _routes, "ignorePortInHostMatching": false}] {
+		{text | some fact in _facts([_part("routes", config)]); some text in fact.unknown} == {"the rules do not know which requests with a port in their host it takes"}
+	}
 }
 
 test_route_states_its_timeouts_upgrades_and_retries if {
@@ -193,7 +199,7 @@ _bucket(number, interval) := {"maxTokens": number, "tokensPerFill": number, "fil
 
 _limits(config) := _filter_values(_btp, "envoy.filters.http.local_ratelimit", config)
 
-test_limits_are_those_of_all_buckets_that_a_request_can_empty if {
+test_limits_are_those_of_all_requests_and_of_clients if {
 	config := _local({
 		"tokenBucket": _bucket(5, "60s"),
 		"descriptors": [
@@ -208,6 +214,7 @@ test_limits_are_those_of_all_buckets_that_a_request_can_empty if {
 		"/rateLimit/local/rules": [
 			{"limit": {"requests": 5, "unit": "Minute"}},
 			{"limit": {"requests": 1, "unit": "Second"}, "clientSelectors": null},
+			{"limit": {"requests": 4294967295, "unit": "Second"}, "clientSelectors": null},
 		],
 	}
 }
@@ -352,7 +359,7 @@ test_requirement_states_its_providers_of_tokens if {
 			"/jwt/optional": false,
 		}},
 		"requirement infra/public/http any": {_sp: {"/jwt/providers": [{"name": "partners"}], "/jwt/optional": true}},
-		"requirement infra/public/http failed": {_sp: {}},
+		"requirement infra/public/http failed": {_sp: {"/jwt/providers": {"unread": true}, "/jwt/optional": {"unread": true}}},
 	}
 }
 
@@ -499,7 +506,8 @@ test_authorization_with_rules_of_another_form_is_not_read if {
 test_tls_versions_and_ciphers_are_not_read_where_envoy_decides_on_them if {
 	socket := {"typedConfig": {"commonTlsContext": {"tlsParams": {"tlsMinimumProtocolVersion": "TLSv1_2", "compliancePolicies": ["FIPS_202205"]}}}}
 	[values] := _client_values({"name": _routes, "defaultFilterChain": {"transportSocket": socket, "filters": [_manager({})]}})
-	not "/tls/minVersion" in object.keys(values)
+	values["/tls/minVersion"] == {"unread": true}
+	values["/tls/ciphers"] == {"unread": true}
 }
 
 test_filter_with_the_name_of_another_one_is_unknown if {
@@ -507,6 +515,65 @@ test_filter_with_the_name_of_another_one_is_unknown if {
 	check := {"name": "any", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.health_check.v3.HealthCheck"}}
 	listener := _part("listener", {"name": _routes, "defaultFilterChain": {"filters": [_manager({"httpFilters": [lua, check]})]}})
 	{text | some fact in _facts([listener]); some text in fact.unknown; contains(text, "filter ")} == {"the rules do not know what the filter envoy.filters.http.health_check does"}
+}
+
+_unknown_of_filter(filter) := {text | some fact in _facts([_with_filters([filter])]); some text in fact.unknown; contains(text, "filter ")}
+
+test_filter_for_policies_that_acts_on_all_requests_is_unknown if {
+	script := {"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua", "defaultSourceCode": {"inlineString": "answer()"}}
+	limit := {"@type": "type.googleapis.com/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit", "statPrefix": "http"}
+	fault := {"@type": "type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault"}
+	_unknown_of_filter({"name": "envoy.filters.http.lua/envoyextensionpolicy/shop/script/lua/0", "disabled": true, "typedConfig": script}) == set()
+	_unknown_of_filter({"name": "envoy.filters.http.local_ratelimit", "typedConfig": limit}) == set()
+	_unknown_of_filter({"name": "envoy.filters.http.fault", "typedConfig": fault}) == set()
+	every example in [
+		["lua", script],
+		["local_ratelimit", object.union(limit, {"tokenBucket": _bucket(1, "1s")})],
+		["fault", object.union(fault, {"abort": {"httpStatus": 200}})],
+	] {
+		name := sprintf("envoy.filters.http.%s", [example[0]])
+		_unknown_of_filter({"name": name, "typedConfig": example[1]}) == {sprintf("the rules do not know what the filter %s does", [name])}
+	}
+	_unknown_of_filter({"name": "envoy.filters.http.cors", "configDiscovery": {}}) == {"the rules do not know what the filter envoy.filters.http.cors does"}
+}
+
+test_route_that_asks_another_service_does_not_state_that_of_the_listener if {
+	_check_values({"contextExtensions": {}}) == {}
+	_check_values({"httpService": {}}) == {"/extAuth/failOpen": {"unread": true}, "/extAuth/http/path": {"unread": true}}
+}
+
+_check_values(settings) := object.filter(
+	_route_fact({"typedPerFilterConfig": {"envoy.filters.http.ext_authz/securitypolicy/shop/checks": {
+		"@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute",
+		"checkSettings": settings,
+	}}}).values[_sp],
+	["/extAuth/failOpen", "/extAuth/http/path"],
+)
+
+test_filter_of_a_listener_with_settings_of_another_form_is_not_read if {
+	name := "envoy.filters.http.ext_authz/securitypolicy/shop/checks"
+	filter := {"name": name, "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz", "filterEnabled": {}}}
+	_values_of_filters([filter]) == {sprintf("filter infra/public/http %s", [name]): {_sp: {"/extAuth/failOpen": {"unread": true}, "/extAuth/http/path": {"unread": true}}}}
+}
+
+test_chain_beside_another_one_that_may_take_its_connections_is_unknown if {
+	chain := {"filterChainMatch": {"serverNames": ["shop.example.com"]}, "filters": [_manager({})]}
+	text := "another filter chain of its listener may take the connections"
+	every example in [
+		[{"filterChainMatch": {"serverNames": ["www.example.com"]}, "filters": [{"name": "tcp"}]}, false],
+		[{"filterChainMatch": {"serverNames": ["www.example.com"]}, "filters": [_manager({"rds": {"routeConfigName": "patched"}})]}, true],
+		[object.union(chain, {"filterChainMatch": {"sourcePrefixRanges": [{"addressPrefix": "10.0.0.0"}]}}), true],
+	] {
+		[other, may_take] := example
+		facts := _facts([_part("listener", {"name": _routes, "filterChains": [chain, other]})])
+		[one | some fact in facts; fact.key == "connection manager infra/public/http"; some one in fact.unknown; one == text; fact.place == 0] == [text | may_take]
+	}
+}
+
+test_route_of_no_rule_states_its_place if {
+	route := object.union(_part("route", {"name": "patched"}), {"routeConfig": _routes, "virtualHost": _host, "order": [_routes, _host, 3]})
+	_facts([route]) == {{"vendor": "Envoy Gateway", "proxy": "edge", "order": [_routes, _host, 3]}}
+	_facts([object.union(route, {"routeConfig": "http.80"})]) == set()
 }
 
 test_filter_without_its_configuration_in_the_dump_is_unknown if {

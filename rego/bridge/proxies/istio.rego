@@ -188,7 +188,7 @@ _own_filters(resource) := array.concat(
 )
 
 _changes_policies(config) if {
-	some name in ["RBACPerRoute", "PerRouteConfig", "FilterConfig"]
+	some name in ["RBACPerRoute", "PerRouteConfig", "FilterConfig", "ExtAuthzPerRoute"]
 	envoy.is_of_type(config, name)
 }
 
@@ -217,7 +217,7 @@ _unknown_of_chain(chain) := array.flatten([
 		last := max([place | some place, filter in filters; _decides(filter)])
 		some place, filter in filters
 		place < last
-		not regex.replace(object.get(filter, ["typedConfig", "@type"], ""), `^.*[./]`, "") in _known_filters
+		not _is_known_filter(object.get(filter, ["typedConfig", "@type"], ""))
 	],
 	[sprintf("the rules do not know %s of the filter for authorization", [name]) |
 		some filter in _filters(chain)
@@ -237,9 +237,17 @@ _decides(filter) if envoy.is_of_type(filter.typedConfig, "RBAC")
 _decides(filter) if envoy.is_of_type(filter.typedConfig, "JwtAuthentication")
 
 # The messages of filters that Istio has before those that decide: others may answer requests.
+_is_known_filter(type) if regex.replace(type, `^.*[./]`, "") in _known_filters
+
+# Messages of many filters have these names.
+_is_known_filter(type) if {
+	regex.match(`\.(Filter)?Config$`, type)
+	regex.match(`[./](istio|grpc_stats|set_filter_state|set_metadata)\.`, type)
+}
+
 _known_filters := {
-	"RBAC", "JwtAuthentication", "ExtAuthz", "Cors", "HTTPFault", "GrpcWeb", "FilterConfig", "Config", "PluginConfig", "StatefulSession",
-	"Set", "HeaderMutation", "Compressor", "Decompressor", "ConnectAuthority", "Baggage",
+	"RBAC", "JwtAuthentication", "ExtAuthz", "Cors", "HTTPFault", "GrpcWeb", "PluginConfig", "StatefulSession", "Set", "HeaderMutation",
+	"Compressor", "Decompressor", "ConnectAuthority", "Baggage",
 }
 
 _of_rbac := {
@@ -249,7 +257,7 @@ _of_rbac := {
 # The rules of filters for authorization: `{policy, place, action, config}`. Rules in shadow are of policies that are tried,
 # and of those that ask a provider, whose filter decides by them.
 _rules(filters) := {rule |
-	some filter in filters
+	some order, filter in filters
 	endswith(filter.typedConfig["@type"], ".RBAC")
 	not filter.disabled
 	some [part, custom] in [["rules", false], ["shadowRules", true]]
@@ -257,6 +265,7 @@ _rules(filters) := {rule |
 	[found] := regex.find_all_string_submatch_n(`^(istio-ext-authz-.*-)?ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[([0-9]+)\]$`, name, 1)
 	is_custom := startswith(found[1], "istio-ext-authz-")
 	custom == is_custom
+	_has_effect(custom, name, array.slice(filters, order, count(filters)))
 	rule := {
 		"policy": keys.format("security.istio.io", "AuthorizationPolicy", found[2], found[3]),
 		"place": to_number(found[4]),
@@ -264,6 +273,21 @@ _rules(filters) := {rule |
 		"config": config,
 	}
 }
+
+# A later filter asks the provider about the requests that the rules of its policies match.
+_has_effect(false, _, _)
+
+_has_effect(true, name, later) if {
+	some filter in later
+	envoy.is_of_type(filter.typedConfig, "ExtAuthz")
+	not filter.disabled
+	not filter.typedConfig.filterEnabled
+	_is_enabled_for(object.get(filter.typedConfig, "filterEnabledMetadata", {}), name)
+}
+
+_is_enabled_for({}, _)
+
+_is_enabled_for(matcher, name) if startswith(name, matcher.value.stringMatch.prefix)
 
 _action(true, _) := "CUSTOM"
 
@@ -283,7 +307,7 @@ _of_rules(rules) := {"/rules": []} if {
 	items := [item | some [place, _, config] in sort([rule | some rule in rules]); item := _item(config)]
 	count(items) == count(rules)
 	[rule[0] | some rule in sort([rule | some rule in rules])] == numbers.range(0, count(rules) - 1)
-} else := {}
+} else := envoy.unread({_authorization: ["/rules"]})[_authorization]
 
 _item(config) := object.union(_list("to", to), _list("from", from)) if {
 	object.keys(config) - {"permissions", "principals"} == set()
@@ -302,6 +326,7 @@ _operation([{"any": true}]) := {}
 _operation(rules) := object.union_n(fields) if {
 	fields := [field | some rule in rules; field := _operation_field(rule)]
 	count(fields) == count(rules)
+	count(object.union_n(fields)) == count(fields)
 }
 
 _operation_field(rule) := {name: values} if {

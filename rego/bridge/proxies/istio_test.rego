@@ -70,7 +70,8 @@ test_filters_name_policies_and_their_actions if {
 		_rbac({"rules": {"action": "LOG", "policies": {"ns[shop]-policy[seen]-rule[0]": _any}}}),
 		_rbac({"rules": {"action": "DENY", "policies": {"ns[istio-system]-policy[mesh]-rule[0]": _any}}}),
 		_rbac({"rules": {"policies": {"ns[shop]-policy[open]-rule[0]": _any}}, "shadowRules": {"policies": {"ns[shop]-policy[tried]-rule[0]": _any}}}),
-		_rbac({"shadowRules": {"action": "DENY", "policies": {"istio-ext-authz-asked-ns[shop]-policy[asked]-rule[0]": _any}}}),
+		_asking,
+		_ext_authz({"filterEnabledMetadata": {"value": {"stringMatch": {"prefix": "istio-ext-authz-asked"}}}}),
 	])
 	{policy: values["/action"] | some policy, values in fact.values; policy != _ra} == {
 		"security.istio.io/AuthorizationPolicy/shop/seen": "AUDIT",
@@ -79,6 +80,24 @@ test_filters_name_policies_and_their_actions if {
 		"security.istio.io/AuthorizationPolicy/shop/asked": "CUSTOM",
 	}
 	{name | some name in fact.names[_ap]} == {policy | some policy, _ in fact.values} - {_ra}
+}
+
+_ext_authz(config) := {"name": "envoy.filters.http.ext_authz", "typedConfig": object.union({"@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz"}, config)}
+
+# Rules whose matches a later filter asks a provider about.
+_asking := _rbac({"shadowRules": {"action": "DENY", "policies": {"istio-ext-authz-asked-ns[shop]-policy[asked]-rule[0]": _any}}})
+
+test_policy_that_asks_a_provider_needs_a_later_filter_that_does if {
+	every filters in [
+		[_asking],
+		[_ext_authz({}), _asking],
+		[_asking, object.union(_ext_authz({}), {"disabled": true})],
+		[_asking, _ext_authz({"filterEnabled": {"defaultValue": {"numerator": 0}}})],
+		[_asking, _ext_authz({"filterEnabledMetadata": {"value": {"stringMatch": {"prefix": "istio-ext-authz-other"}}}})],
+	] {
+		_chain_fact(filters).names == {_ap: []}
+	}
+	_chain_fact([_asking, _ext_authz({})]).names == {_ap: ["security.istio.io/AuthorizationPolicy/shop/asked"]}
 }
 
 test_policy_in_filters_of_two_actions_states_both if {
@@ -113,19 +132,22 @@ test_sources_are_read_if_they_are_namespaces if {
 	_values_of(_from([{"notId": id}]))["/rules"] == [{"from": [{"source": {"notNamespaces": ["bank"]}}]}]
 }
 
-test_rules_of_another_form_are_not_stated if {
+_unread_rules := {"/action": "ALLOW", "/rules": {"unread": true}}
+
+test_rules_of_another_form_are_not_read if {
 	every config in [
 		_from([{"orIds": {"ids": [{"directRemoteIp": {"addressPrefix": "192.0.2.0", "prefixLen": 24}}]}}]),
 		_to([{"orRules": {"rules": [{"requestedServerName": {"exact": "a"}}]}}]),
 		object.union(_any, {"condition": {}}),
+		_to([{"orRules": {"rules": [{"urlPath": {"path": {"exact": path}}}]}} | some path in ["/one", "/two"]]),
 	] {
-		object.keys(_values_of(config)) == {"/action"}
+		_values_of(config) == _unread_rules
 	}
 }
 
-test_rules_with_a_gap_are_not_stated if {
+test_rules_with_a_gap_are_not_read if {
 	config := {"rules": {"policies": {"ns[shop]-policy[one]-rule[1]": _any}}}
-	object.keys(_chain_fact([_rbac(config)]).values["security.istio.io/AuthorizationPolicy/shop/one"]) == {"/action"}
+	_chain_fact([_rbac(config)]).values["security.istio.io/AuthorizationPolicy/shop/one"] == _unread_rules
 }
 
 test_rule_that_never_matches_is_none if {
@@ -177,6 +199,22 @@ test_policies_of_other_names_and_settings_of_filters_are_unknown if {
 	_unknown_of([_rbac({"rules": {"policies": own}, "matcher": {}})]) == ["the rules do not know matcher of the filter for authorization"]
 }
 
+test_filters_that_have_messages_of_the_same_name_are_told_apart if {
+	own := _rbac({"rules": {"policies": {"ns[shop]-policy[one]-rule[0]": _any}}})
+	every example in [
+		["envoy.extensions.filters.http.golang.v3alpha.Config", true],
+		["envoy.extensions.filters.http.aws_lambda.v3.Config", true],
+		["io.istio.http.peer_metadata.Config", false],
+		["istio.envoy.config.filter.http.alpn.v2alpha1.FilterConfig", false],
+		["envoy.extensions.filters.http.grpc_stats.v3.FilterConfig", false],
+		["envoy.extensions.filters.http.set_filter_state.v3.Config", false],
+		["stats.PluginConfig", false],
+	] {
+		filter := {"name": "one", "typedConfig": {"@type": sprintf("type.googleapis.com/%s", [example[0]])}}
+		_unknown_of([filter, own]) == ["the rules do not know what the filter one does" | example[1]]
+	}
+}
+
 test_filter_without_its_configuration_in_the_dump_is_unknown if {
 	filters := [{"name": "discovered", "configDiscovery": {}}, _rbac({"rules": {"policies": {"ns[shop]-policy[one]-rule[0]": _any}}})]
 	_unknown_of(filters) == ["the rules do not know what the filter discovered does"]
@@ -192,13 +230,15 @@ test_settings_of_a_manager_that_skip_its_filters_are_unknown if {
 }
 
 test_filters_of_routes_that_change_policies_are_unknown if {
-	config := {"typedPerFilterConfig": {
-		"envoy.filters.http.rbac": {"@type": "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute"},
-		"envoy.filters.http.cors": {"@type": "type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy"},
-	}}
-	unknown := ["the rules do not know the filter envoy.filters.http.rbac of a route"]
-	every resource in [_part("route", config), _part("virtualHost", config), _part("route", {"route": {"weightedClusters": {"clusters": [config]}}})] {
-		{[fact.key, fact.unknown] | some fact in _facts([resource])} == {["filters of routes", unknown]}
+	every name, type in {"envoy.filters.http.rbac": "rbac.v3.RBACPerRoute", "envoy.filters.http.ext_authz": "ext_authz.v3.ExtAuthzPerRoute"} {
+		config := {"typedPerFilterConfig": {
+			name: {"@type": sprintf("type.googleapis.com/envoy.extensions.filters.http.%s", [type])},
+			"envoy.filters.http.cors": {"@type": "type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy"},
+		}}
+		unknown := [sprintf("the rules do not know the filter %s of a route", [name])]
+		every resource in [_part("route", config), _part("virtualHost", config), _part("route", {"route": {"weightedClusters": {"clusters": [config]}}})] {
+			{[fact.key, fact.unknown] | some fact in _facts([resource])} == {["filters of routes", unknown]}
+		}
 	}
 	_facts([_part("route", {})]) == set()
 }
@@ -208,6 +248,6 @@ test_texts_are_compared_with_their_case if {
 	method := [{"orRules": {"rules": [{"header": {"name": ":method", "stringMatch": {"exact": "get", "ignoreCase": true}}}]}}]
 	two := [{"orRules": {"rules": [{"urlPath": {"path": {"exact": "/cart", "prefix": "/"}}}]}}]
 	every rules in [path, method, two] {
-		object.keys(_values_of(_to(rules))) == {"/action"}
+		_values_of(_to(rules)) == _unread_rules
 	}
 }

@@ -133,7 +133,12 @@ facts contains object.union(
 	node := keys.section(keys.format(keys.gateway_api, source.kind, source.namespace, source.name), _section(source.rule))
 }
 
-facts contains {"vendor": vendor.name, "proxy": resource.proxy, "unread": "routes of this version of kgateway do not name their rules"} if {
+facts contains {
+	"vendor": vendor.name,
+	"proxy": resource.proxy,
+	"order": resource.order,
+	"unread": "routes of this version of kgateway do not name their rules",
+} if {
 	some resource in input.resources.route
 	startswith(resource.virtualHost, sprintf("%s~", [resource.routeConfig]))
 	not resource.config.metadata.filterMetadata[_source]
@@ -159,15 +164,26 @@ _is_known({})
 
 _is_known(config) if envoy.filter_kind(config) in _of_policies
 
+# A filter that another one turns off, which has an effect where a route enables it.
+_is_known(config) if {
+	envoy.is_of_type(config, "ExtensionWithMatcher")
+	envoy.is_of_type(config.extensionConfig.typedConfig, "Composite")
+	matchers := config.xdsMatcher.matcherList.matchers
+	count(matchers) > 0
+	every one in matchers {
+		envoy.filter_kind(one.onMatch.action.typedConfig.typedConfig.typedConfig) in {"ext_proc", "jwt_authn"}
+	}
+}
+
 _is_known(config) if envoy.is_of_type(config, "RouteTransformations")
 
 _is_known(config) if envoy.is_of_type(config, "FilterTransformations")
 
-# Filters for policies of kgateway.
+# Filters for policies of kgateway, and for its backends (pkg/kgateway/extensions2/plugins: trafficpolicy, listenerpolicy, backend).
 _of_policies := {
 	"api_key_auth", "basic_auth", "buffer", "compressor", "cors", "csrf", "decompressor", "dynamic_forward_proxy", "dynamic_modules",
-	"ext_authz", "ext_proc", "grpc_json_transcoder", "grpc_web", "header_mutation", "health_check", "jwt_authn", "local_ratelimit",
-	"oauth2", "ratelimit", "rbac", "router", "set_metadata", "stateful_session",
+	"ext_authz", "ext_proc", "fault", "header_mutation", "health_check", "jwt_authn", "local_ratelimit", "oauth2", "rate_limit_quota",
+	"ratelimit", "rbac", "router", "set_metadata", "stateful_session",
 }
 
 _unknown_filters(manager) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
@@ -208,10 +224,16 @@ facts contains {
 	"place": [resource.config.name, place],
 	"unknown": array.concat(
 		envoy.unknown_of_manager(resource.config, chain, manager),
-		array.concat(_unknown_filters(manager), ["the rules do not know which connections get its filter chain" | object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()]),
+		array.concat(_unknown_filters(manager), ["the rules do not know which connections get its filter chain" | _has_other_conditions(resource.config)]),
 	),
 } if {
 	some resource in input.resources.listener
 	some [place, chain, manager] in envoy.managers(resource.config)
 	not contains(manager.rds.routeConfigName, "/")
+}
+
+# A chain of the listener takes connections by more than the name of the server.
+_has_other_conditions(listener) if {
+	some chain in envoy.chains(listener)
+	object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()
 }

@@ -69,7 +69,7 @@ test_filter_that_the_rules_do_not_know_is_named_wherever_it_is if {
 	source := {"kind": "HTTPRoute", "namespace": "shop", "name": "cart", "rule": "pay"}
 	off := {"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "disabled": true}
 	on := object.remove(off, ["disabled"])
-	every example in [[_typed("fault"), true], [off, true], [_typed("cors"), false], [on, false]] {
+	every example in [[_typed("lua"), true], [off, true], [_typed("cors"), false], [_typed("fault"), false], [on, false]] {
 		[config, is_unknown] := example
 		expected := ["the rules do not know what the filter one does" | is_unknown]
 		configs := {"typedPerFilterConfig": {"one": config}}
@@ -90,6 +90,24 @@ test_filter_that_the_rules_do_not_know_is_named_wherever_it_is if {
 	]
 }
 
+_composed(filters) := {
+	"@type": "type.googleapis.com/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
+	"extensionConfig": {"typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.composite.v3.Composite"}},
+	"xdsMatcher": {"matcherList": {"matchers": [{"onMatch": {"action": {"typedConfig": {"typedConfig": {"typedConfig": filter}}}}} | some filter in filters]}},
+}
+
+test_filter_that_another_one_turns_off_is_known_by_the_filters_within if {
+	every example in [[[_typed("jwt_authn")], false], [[_typed("ext_proc")], false], [[_typed("jwt_authn"), _typed("lua")], true], [[], true]] {
+		[filters, is_unknown] := example
+		routes := _part("routes", {"name": "listener~80", "typedPerFilterConfig": {"one": _composed(filters)}})
+		_fact(routes).unknown == ["the rules do not know what the filter one does" | is_unknown]
+	}
+}
+
+test_route_of_no_rule_states_its_place if {
+	_fact(_in_host("route", {})).order == ["listener~80", "listener~80~all", 0]
+}
+
 test_hosts_and_routes_name_the_policies_of_listeners_and_gateways if {
 	config := object.union(_origins({"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}), {"typedPerFilterConfig": {}})
 	routes := _fact(_part("routes", object.union(config, {"name": "listener~80"})))
@@ -108,4 +126,7 @@ test_managers_are_those_of_routes if {
 	}}
 	fact := _fact(_part("listener", {"name": "listener~443", "filterChains": [{"filterChainMatch": {"destinationPort": 1}, "filters": [manager]}]}))
 	[fact.key, fact.unknown] == ["connection manager https", ["the rules do not know which connections get its filter chain"]]
+	other := {"filterChainMatch": {"sourcePrefixRanges": [{"addressPrefix": "10.0.0.0"}]}, "filters": []}
+	beside := _fact(_part("listener", {"name": "listener~443", "filterChains": [{"filters": [manager]}, other]}))
+	beside.unknown == fact.unknown
 }

@@ -119,7 +119,7 @@ _texts(places) := sort([concat("", [host, concat(" ", [_text(condition) | some c
 
 # A row that is not listed needs no texts.
 _listed_texts(places, state) := _texts(places) if {
-	is_listed({"state": state})
+	state in listed_states
 } else := []
 
 _path_first(match) := array.concat([one | some one in match; one[0] == "path"], [one | some one in match; one[0] != "path"])
@@ -146,7 +146,14 @@ _about_rule(expected, served, state, message) := {
 # The conditions of a rule's matches in the form of `envoy.match`; null for a match of another form.
 _expected_conditions(rule) := {_conditions(rule.type, match) | some match in rule.matches}
 
-_conditions(type, match) := sort(array.flatten([
+# The first form is that of most matches, with fewer expressions.
+_conditions(type, {"path": written}) := [["path", "", path[0], path[1]]] if {
+	path := _path(type, {"path": written})
+} else := _written_conditions(type, {"path": written})
+
+_conditions(type, match) := _written_conditions(type, match) if object.keys(match) != {"path"}
+
+_written_conditions(type, match) := sort(array.flatten([
 	[["path", "", path[0], path[1]]],
 	[["header", ":method", "Exact", match.method] | type == "gateway.networking.k8s.io/HTTPRoute"; match.method],
 	[["header", name, _type_of(one), one.value] | some name, one in _first_by_name(object.get(match, "headers", []), true)],

@@ -93,3 +93,30 @@ test_route_is_not_taken_by_one_for_other_requests if {
 		envoy.taken(matches) == set()
 	}
 }
+
+test_route_of_no_rule_takes_a_part_of_the_requests_of_those_after_it if {
+	every matches in [
+		[{"path": "/cart/pay"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"pathSeparatedPrefix": "/cart/pay"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"prefix": "/cart/p"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"safeRegex": {"regex": "/cart/p.*"}}, {"pathSeparatedPrefix": "/cart"}],
+		[{"prefix": "/", "headers": [_exact("a", "1")]}, {"prefix": "/"}],
+		[{"prefix": "/", "headers": [_exact("a", "1")]}, {"path": "/cart", "headers": [_exact("b", "1")]}],
+		[{"connectMatcher": {}}, {"path": "/cart"}],
+	] {
+		envoy.overlapped(matches, [0]) == {1}
+		envoy.overlapped(matches, [1]) == set()
+	}
+	every matches in [
+		[{"path": "/cart"}, {"path": "/carts"}],
+		[{"path": "/carts"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"pathSeparatedPrefix": "/carts"}, {"pathSeparatedPrefix": "/cart"}],
+		[{"prefix": "/carts"}, {"pathSeparatedPrefix": "/other"}],
+		[{"safeRegex": {"regex": "/carts"}}, {"path": "/cart"}],
+		[{"prefix": "/", "headers": [_exact("a", "1")]}, {"prefix": "/", "headers": [_exact("a", "2")]}],
+	] {
+		envoy.overlapped(matches, [0]) == set()
+	}
+	many := [{"path": sprintf("/%d", [number])} | some number in numbers.range(0, 200)]
+	count(envoy.overlapped(many, numbers.range(0, 101))) == 200
+}

@@ -41,7 +41,7 @@ comparison := {
 			some row in at.found[listed]
 			some node in at.nodes
 		],
-		array.concat(_unexpected, [row | some row in rule_rows; is_listed(row)]),
+		array.concat(_unexpected, [row | some row in rule_rows; row.state in listed_states]),
 	),
 	"counts": {state: number |
 		some state in {state | some counts in all_counts; some state, _ in counts}
@@ -53,18 +53,15 @@ comparison := {
 	all_counts := array.flatten([
 		[{state: number * count(at.nodes)} | some at in _verdicts; some state, number in at.found.counts],
 		[{"differs": 1} | some _ in _unexpected],
-		[{state: count([row | some row in rule_rows; row.state == state])} | some state in {row.state | some row in rule_rows}],
+		[{row.state: 1} | some row in rule_rows],
 	])
 }
 
 # METADATA
-# description: A row is in the answer.
-is_listed(_) if input.everything
-
-is_listed(row) if {
-	not input.everything
-	_is_open(row.state)
-}
+# description: The states whose rows are in the answer.
+listed_states := {"verified", "cannot be read", "not known"} | {state | some state in _differences} if {
+	input.everything
+} else := {"not known"} | {state | some state in _differences}
 
 _listed := "all" if {
 	input.everything
@@ -401,7 +398,9 @@ _actual(family, kind, pointer, about) := [array.flatten(lists)] if {
 	count(lists) > 0
 } else := [value | some one in family.values; value := one[kind][pointer]]
 
-_compared(expected, actual, about) := {"state": "missing in the proxy", "actual": null, "message": ""} if {
+_compared(expected, actual, about) := {"state": "cannot be read", "actual": null, "message": "the proxy has it in a form that the rules do not read"} if {
+	{"unread": true} in actual
+} else := {"state": "missing in the proxy", "actual": null, "message": ""} if {
 	some value in actual
 	value in {null, []}
 	not expected in {[], false}

@@ -198,6 +198,12 @@ test_filter_of_a_route_needs_that_of_its_listener if {
 	}
 }
 
+test_value_that_a_part_of_the_proxy_has_in_another_form_cannot_be_read if {
+	family := object.union(_family(_btp, {}), {"values": [{_btp: {"/timeout/http/requestTimeout": value}} | some value in ["15s", {"unread": true}]]})
+	row := _row(_asked(testing.cart_pay, [_timeout("15s")], [family]))
+	[row.state, row.message] == ["cannot be read", "the proxy has it in a form that the rules do not read"]
+}
+
 test_value_that_the_dump_does_not_state_cannot_be_read if {
 	policy := _traffic("limits", {"timeout": {"tcp": {"connectTimeout": "3s"}}})
 	whole := _asked(testing.cart_pay, [policy], [_family(_btp, {})])

@@ -18,11 +18,11 @@ proxy_facts := problem if {
 # METADATA
 # description: |
 #   The places of matches whose requests an earlier one takes, for each of `hosts`: the matches of the routes of a virtual
-#   host in their order.
+#   host in their order. Routes at `strays` belong to no rule: they need only take a part.
 # entrypoint: true
 taken_routes := problem if {
-	problem := queries.problem([["hosts", "list"]])
-} else := [sort(envoy.taken(matches)) | some matches in input.hosts]
+	problem := queries.problem([["hosts", "list"], ["strays", "list"]])
+} else := [sort(envoy.taken(matches) | envoy.overlapped(matches, input.strays[host])) | some host, matches in input.hosts]
 
 # METADATA
 # description: |
