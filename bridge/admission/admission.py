@@ -186,6 +186,7 @@ def _explained(error: OpaError | Undecided) -> tuple[Undecided, float]:
 Ask = Callable[[msgspec.Raw], Awaitable[Answer]]
 Complete = Callable[[msgspec.Raw, Any, float], Awaitable[Any]]
 JudgeModules = Callable[[msgspec.Raw, float], Awaitable[Decision]]
+PLACEMENT, RULES = "placement", "rules"  # the names of the two decisions about objects
 MODULES = "modules"  # the name of the decision about a change of modules
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
 _NO_TURN = "too many requests that guardrails judge: try again"
@@ -215,6 +216,7 @@ class Question:
     `complete` makes the whole result of one that leaves a part to further queries, in a number of seconds.
     `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
     counts, because no later one might ever come while modules or data change without a pause.
+    `policies_exist` decides whether a failure denies.
     """
 
     name: str
@@ -226,6 +228,7 @@ class Question:
     complete: Complete | None = None
     is_recent: Callable[[Answer], bool] = lambda _: False
     asks_with_review: bool = False
+    policies_exist: Callable[[], bool] = lambda: True
 
 
 def read_rules(result: Any) -> Decision:
@@ -258,8 +261,8 @@ class _Response:
 class Admission:
     """Evaluates AdmissionReviews.
 
-    `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest. `policies_exist`
-    decides whether failures deny. `record` makes an Event of a failure. `policy_kinds` returns the active policy kinds.
+    `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest.
+    `record` makes an Event of a failure. `policy_kinds` returns the active policy kinds.
     `counted` counts. `dependents` returns the objects whose modules do not compile without those of another one, each
     with the reason; None for an object without modules in OPA. `judge_modules` returns the decision of guardrails about
     a request that changes modules, in a number of seconds. ConfigMaps of `policy_namespaces` (`*` is any) have modules.
@@ -269,7 +272,6 @@ class Admission:
 
     placement: Question | None
     rules: Question
-    policies_exist: Callable[[], bool]
     record: Record = record_nothing
     policy_kinds: Callable[[], Collection[str]] = frozenset
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
@@ -289,16 +291,15 @@ class Admission:
         with self.counted.malformed():
             request = read_review(body)
         tells = terms.verified and terms.budget >= EVENT_BUDGET and not request.dry_run
-        patience = min(terms.budget, OPEN_BUDGET) if self._open_because(request) else terms.budget
-        # What changes policies is admitted without a decision, but guardrails judge it.
-        budget = terms.budget if request.group == OURS else patience
-        responses = await self._query(request, patience, budget, is_last=not terms.patches)
+        responses = await self._query(request, terms.budget, is_last=not terms.patches)
         failures = tuple(f"{name}: {one.failure}" for name, one in responses.items() if one.failure)
         made = [one.decision for one in responses.values() if one.decision is not None]
-        judged = verdict(made, failures, self._open_because(request))
+        failing = [name for name, one in responses.items() if one.failure]
+        open_because = self._open_because(request, [] if request.flaw else failing)
+        judged = verdict(made, failures, open_because)
         audit = _audit(judged, responses, failures)
         if failures and tells:
-            self._tell(request, judged, failures)
+            self._tell(request, judged, open_because, failures)
         took = time.perf_counter() - began
         self.counted.answered(judged.outcome, took)
         patch = (
@@ -319,9 +320,7 @@ class Admission:
         write("admission request reviewed", **about, **noted, ms=ms)
         return answer(request.uid, patch=patch, denied=judged.denied, warnings=judged.warnings, audit=audit)
 
-    async def _query(
-        self, request: ReviewRequest, patience: float, budget: float, *, is_last: bool
-    ) -> dict[str, _Response]:
+    async def _query(self, request: ReviewRequest, budget: float, *, is_last: bool) -> dict[str, _Response]:
         rules = self.rules
         placement = self.placement
         if request.flaw:
@@ -332,9 +331,10 @@ class Admission:
         asked: dict[str, Awaitable[_Response]] = {}
         if placement is not None and self._is_placed(placement, request):
             given = request.review if placement.asks_with_review else request.subject
-            asked[placement.name] = _query_one(placement, given, patience, budget)
+            asked[placement.name] = _query_one(placement, given, *self._time_for(placement, request, budget))
         if self.concerned(request):
-            asked[rules.name] = self._query_rules(request, patience, budget, is_last=is_last)
+            patience, left = self._time_for(rules, request, budget)
+            asked[rules.name] = self._query_rules(request, patience, left, is_last=is_last)
         if len(asked) > 1:
             return dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
         return {name: await answer for name, answer in asked.items()}
@@ -419,13 +419,23 @@ class Admission:
         beside = request.is_beside_object or request.deletes_of_the_hierarchy(self.policy_kinds())
         return request.subject_given and not beside
 
-    def _open_because(self, request: ReviewRequest) -> str:
+    def _time_for(self, question: Question, request: ReviewRequest, budget: float) -> tuple[float, float]:
+        """Return the seconds in which failures are retried, and all of the decision's."""
+        patience = min(budget, OPEN_BUDGET) if self._open_because(request, [question.name]) else budget
+        # What changes policies is admitted without a decision, but guardrails judge it.
+        return patience, budget if request.group == OURS else patience
+
+    def _open_because(self, request: ReviewRequest, failing: Collection[str]) -> str:
+        """Return why a request is admitted without these decisions (none: without any), "" if it is denied."""
         if request.group == OURS:
             return "because the request can repair policies"
-        return "" if self.policies_exist() else "because no policy exists"
+        questions = [one for one in (self.placement, self.rules) if one and (not failing or one.name in failing)]
+        return "" if any(one.policies_exist() for one in questions) else "because no policy exists"
 
-    def _tell(self, request: ReviewRequest, judged: AdmissionVerdict, failures: tuple[str, ...]) -> None:
-        done = "was denied" if judged.denied else f"was admitted without a decision, {self._open_because(request)}"
+    def _tell(
+        self, request: ReviewRequest, judged: AdmissionVerdict, open_because: str, failures: tuple[str, ...]
+    ) -> None:
+        done = "was denied" if judged.denied else f"was admitted without a decision, {open_because}"
         text = f"{request.operation} {done}: {'; '.join(failures)}"
         self.record(request.reference, "Warning", "AdmissionUndecided", text)
 

@@ -144,7 +144,7 @@ class Authors:
         return bool(self.unlisted) or any(author.policy for author in self.known.values())
 
     def deciding(self, documents: Collection[DataPath]) -> list[Key]:
-        """Return the objects with policies, valid or not, that may define one of these documents, or the bridge's."""
+        """Return the objects with policies, valid or not, that may define one of these documents."""
         asked = frozenset(documents)
         if asked not in self._deciding:
             if len(self._deciding) >= _REMEMBERED:

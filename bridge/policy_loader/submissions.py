@@ -503,15 +503,14 @@ def move_system(text: str) -> str:
 
 
 def may_decide(packages: Collection[DataPath], unread: Iterable[str], documents: Collection[DataPath]) -> bool:
-    """Return whether modules may define one of these documents, or extend the bridge's own rules.
+    """Return whether modules may define one of these documents, or a part of it.
 
     `packages` are theirs. A module whose package cannot be read (one of `unread`) may, if its text names the document.
     """
     names = [*map(_join_path, documents)]
-    return any(
-        (package[0] == "bridge" and package[:2] != SYSTEM) or any(overlap(package, document) for document in documents)
-        for package in packages
-    ) or any(name in text for text in unread for name in names)
+    return any(overlap(package, document) for package in packages for document in documents) or any(
+        name in text for text in unread for name in names
+    )
 
 
 def path_of(package: str) -> DataPath:

@@ -5,6 +5,7 @@ import functools
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from bridge.admission.admission import PLACEMENT, RULES
 from bridge.files import rego_root
 from bridge.model.changes import Source, Tapped
 from bridge.model.keys import CLUSTER, Key
@@ -15,11 +16,13 @@ from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Endpoint, Loader
-from bridge.policy_loader.submissions import CONFIG_MAP, DataPath, path_of
+from bridge.policy_loader.submissions import CONFIG_MAP, HIERARCHY, STRATEGIES, DataPath, path_of
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
 from bridge.sidecar.webhook import Policies
+
+EXTENSIONS_OF_RULES = frozenset({HIERARCHY, STRATEGIES})  # of the extension points, those that admission evaluates
 
 
 class PolicyLoading:
@@ -84,13 +87,14 @@ def policies_of(
     """
     authors, loader = loading.authors, loading.loader
 
-    def deciding() -> list[Key]:
-        """Return the policies on which the webhook's decisions depend."""
-        decision = document()
-        if decision is None:
+    def deciding(decision: str) -> list[Key]:
+        """Return the policies that may define what a decision evaluates."""
+        if decision == RULES:
+            return authors.deciding({*EXTENSIONS_OF_RULES, *map(path_of, loading.guardrails.policies)} - {()})
+        placement = document()
+        if placement is None:
             return [key for key, author in authors.known.items() if author.policy]
-        documents = {decision, *map(path_of, loading.guardrails.policies)} - {()}
-        return authors.deciding(documents)
+        return authors.deciding([placement] if placement else [])
 
     def distrust(answer: Answer) -> str:
         if not answer.revision or answer.revision != loader.revision:
@@ -102,13 +106,11 @@ def policies_of(
         served = bool(answer.revision) and loader.was_served_recently(answer.revision)
         return served and not unready() and not _awaited(answer)
 
-    def exist() -> bool | None:
-        if loading.guardrails.deny_what_is_not_judged:
+    def exist(decision: str) -> bool | None:
+        if decision == RULES and loading.guardrails.deny_what_is_not_judged:
             return True
-        return None if authors.unlisted else bool(deciding())
+        if authors.unlisted:
+            return None
+        return authors.policies_exist if decision == PLACEMENT and document() is None else bool(deciding(decision))
 
-    def modules_exist() -> bool:
-        decision = document()
-        return bool(authors.unlisted) or (bool(authors.deciding([decision])) if decision else authors.policies_exist)
-
-    return Policies(exist, distrust, is_recent, modules_exist, kinds, deciding, loader.find_dependents)
+    return Policies(exist, distrust, is_recent, kinds, deciding, loader.find_dependents)

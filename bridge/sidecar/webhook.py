@@ -16,6 +16,8 @@ import structlog
 from aiohttp import web
 
 from bridge.admission.admission import (
+    PLACEMENT,
+    RULES,
     Admission,
     AdmissionCounts,
     Ask,
@@ -55,19 +57,18 @@ _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 class Policies:
     """The webhook's view of the admins' policies.
 
-    `exist` returns None until the initial list is complete. `distrust` returns why OPA's result is ignored, empty
-    if it does. `is_recent` returns whether it is from modules that were replaced a moment ago. `modules_exist` returns
-    whether an admin's module may define the placement decision. `kinds` returns the active policy kinds, none until
-    they are known. `deciding` returns the objects with the policies of its decisions. `dependents` returns the objects
-    whose modules need those of another one, each with the reason.
+    `exist` returns whether policies of a decision (`placement`, `rules`) exist, None until the initial list is
+    complete, and `deciding` the objects with them. `distrust` returns why OPA's result is ignored, empty if it is not.
+    `is_recent` returns whether it is from modules that were replaced a moment ago. `kinds` returns the active policy
+    kinds, none until they are known. `dependents` returns the objects whose modules need those of another one, each
+    with the reason.
     """
 
-    exist: Callable[[], bool | None]
+    exist: Callable[[str], bool | None]
     distrust: Callable[[Answer], str]
     is_recent: Callable[[Answer], bool] = lambda _: False
-    modules_exist: Callable[[], bool] = lambda: True
     kinds: Callable[[], Collection[str]] = frozenset
-    deciding: Callable[[], Collection[Key]] = tuple
+    deciding: Callable[[str], Collection[Key]] = lambda _: ()
     dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
 
 
@@ -218,20 +219,26 @@ class Webhook:
                 except OpaError as error:
                     raise ServeError(f"webhook_decision: {error}") from error
                 placement = Question(
-                    "placement", _asking(other, path), undefined=self._undefined, read=read, asks_with_review=whole
+                    PLACEMENT,
+                    _asking(other, path),
+                    undefined=self._undefined,
+                    read=read,
+                    asks_with_review=whole,
+                    policies_exist=functools.partial(self._may_exist, PLACEMENT),
                 )
             elif path:
                 placement = Question(
-                    "placement",
+                    PLACEMENT,
                     _asking(own, path),
                     distrust,
                     self._undefined,
                     read,
                     is_recent=is_recent,
                     asks_with_review=whole,
+                    policies_exist=functools.partial(self._may_exist, PLACEMENT),
                 )
             rules = Question(
-                "rules",
+                RULES,
                 _asking(own, _RULES),
                 distrust,
                 lambda: "OPA lacks these rules",
@@ -239,13 +246,12 @@ class Webhook:
                 steps=_steps(own, self.judge),
                 complete=_completing(own, self.judge),
                 is_recent=is_recent,
+                policies_exist=functools.partial(self._may_exist, RULES),
             )
-            exist, kinds = self._policies_exist, self.policies.kinds
-            dependents = self.policies.dependents
+            kinds, dependents = self.policies.kinds, self.policies.dependents
             yield Admission(
                 placement,
                 rules,
-                exist,
                 self.record,
                 kinds,
                 self.counted,
@@ -256,31 +262,47 @@ class Webhook:
                 self.admitted,
             )
 
-    def _policies_exist(self) -> bool:
-        return self.policies.exist() is not False  # unknown yet: they may
+    def _may_exist(self, decision: str) -> bool:
+        return self.policies.exist(decision) is not False  # unknown yet: they may
+
+    def _exist(self) -> bool | None:
+        """Return whether policies of any decision exist, None while that is unknown."""
+        found = [self.policies.exist(decision) for decision in self._decisions]
+        return True if True in found else None if None in found else False
+
+    @property
+    def _decisions(self) -> tuple[str, ...]:
+        return (PLACEMENT, RULES) if any(self.settings.admission_decision) else (RULES,)
 
     def _undefined(self) -> str | None:
-        if not (self._policies_exist() and self.policies.modules_exist()):
+        if not self._may_exist(PLACEMENT):
             return None
         return (
-            f"{self._named_decision()} is undefined though policies exist: define it, or set webhook_decision to "
-            "an empty text if no policy is to"
+            f"{self._named_decision()} is undefined though policies exist: define it for every object, or set "
+            "webhook_decision to an empty text to turn this decision off"
         )
 
     async def _log_failure_mode(self) -> None:
         """Log what happens to requests without a decision, at the start and after a change, until cancelled."""
-        logged: bool | None = None
+        logged: dict[str, bool | None] = {}
         while True:
-            exist = self.policies.exist()
-            if exist is not None and exist is not logged:
-                deciding = sorted(map(str, self.policies.deciding()))
-                others = f" and {len(deciding) - 1} more" if len(deciding) > 1 else ""
-                why = f"policies exist: {deciding[0]}{others}" if deciding else "a Constraint fails closed"
-                if not exist:
-                    why = f"no policy defines {self._named_decision()}, and no Constraint uses one"
-                log.info("failure mode of admission", undecided="denied" if exist else "admitted", why=why)
-            logged = exist
+            for decision in self._decisions:
+                exist = self.policies.exist(decision)
+                if exist is not None and exist is not logged.get(decision):
+                    undecided = "denied" if exist else "admitted"
+                    why = self._explain_mode(decision, exist=exist)
+                    log.info("failure mode of admission", decision=decision, undecided=undecided, why=why)
+                logged[decision] = exist
             await asyncio.sleep(_LOOK)
+
+    def _explain_mode(self, decision: str, *, exist: bool) -> str:
+        if not exist and decision == PLACEMENT:
+            return f"no policy defines {self._named_decision()}"
+        if not exist:
+            return "no Constraint uses a policy, and no policy extends the rules"
+        deciding = sorted(map(str, self.policies.deciding(decision)))
+        others = f" and {len(deciding) - 1} more" if len(deciding) > 1 else ""
+        return f"policies exist: {deciding[0]}{others}" if deciding else "a Constraint fails closed"
 
     def _named_decision(self) -> str:
         _, path = self.settings.admission_decision
@@ -307,7 +329,7 @@ class Webhook:
 
         name = self.settings.webhook_configuration
         policies = self.policies
-        await Keeper(cluster, name, cluster.may_write, policies.exist, policies.kinds, authority).run()
+        await Keeper(cluster, name, cluster.may_write, self._exist, policies.kinds, authority).run()
 
 
 def _asking(opa: Opa, path: str) -> Ask:

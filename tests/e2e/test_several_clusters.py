@@ -274,7 +274,8 @@ def test_placement_command_shows_where_workloads_of_each_cluster_can_run(federat
 async def test_webhook_places_a_workload_by_the_data_of_all_clusters(federation: Federation, tmp_path: Path) -> None:
     decision = f"{federation.url}/v1/data/io/k8s/federation/admission"
     own = federation.hubs["east"].opa_url
-    async with serving(tmp_path, own, policies=Policies(lambda: True, lambda _: ""), webhook_decision=decision) as ask:
+    policies = Policies(lambda _: True, lambda _: "")
+    async with serving(tmp_path, own, policies=policies, webhook_decision=decision) as ask:
 
         async def place(cpus: int) -> dict[str, Any]:
             deployment = yaml.safe_load(WORKLOAD.format(name="new", region="us", cpus=cpus))

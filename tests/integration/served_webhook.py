@@ -89,7 +89,7 @@ async def serving(
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
     judge = ChangeJudge(configured).judge
-    webhook = Webhook(configured, access, policies or Policies(lambda: True, distrust), record, judge)
+    webhook = Webhook(configured, access, policies or Policies(lambda _: True, distrust), record, judge)
     context = ssl.create_default_context(cafile=folder / "ca.crt")
     client.configure_cert(context)
     task = asyncio.create_task(webhook.run())

@@ -198,7 +198,7 @@ async def webhook_at_work(
         return facts.distrust or ("" if answer.revision == bundle.revision else "OPA has other modules")
 
     async with await KubeClient.connect(str(plane.kubeconfig), None) as client, opa:
-        policies = Policies(lambda: facts.exist, distrust)
+        policies = Policies(lambda _: facts.exist, distrust)
         configured = load_settings(None, flags, {})
         webhook = Webhook(
             configured,

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bridge.admission.admission import Admission, Question, Steps, read_rules
 from bridge.admission.review import ReviewError, Terms
 from bridge.model.keys import Key
-from bridge.model.placement import Decision, DecisionError, read_review_decision
+from bridge.model.placement import Decision, DecisionError, read_decision, read_review_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected, OpaTimeout, OpaUnavailable
 
@@ -19,24 +19,35 @@ SILENT: dict[str, Any] = {"denied": [], "warnings": []}
 
 
 def question(
-    name: str, result: Any, *, read: Any = None, undefined: Callable[[], str | None] = lambda: None
+    name: str,
+    result: Any,
+    *,
+    read: Any = read_decision,
+    undefined: Callable[[], str | None] = lambda: None,
+    exist: bool = True,
 ) -> Question:
     async def ask(_: msgspec.Raw) -> Answer:
         if isinstance(result, Exception):
             raise result
         return Answer(result, "r1", f"id of {name}")
 
-    requested = Question(name, ask, undefined=undefined)
-    return requested if read is None else Question(name, ask, undefined=undefined, read=read)
+    return Question(name, ask, undefined=undefined, read=read, policies_exist=lambda: exist)
 
 
-def admission(placement: Any, rules: Any = SILENT, *, exist: bool = True, events: list[Any] | None = None) -> Admission:
+def admission(
+    placement: Any,
+    rules: Any = SILENT,
+    *,
+    exist: bool = True,
+    of_rules: bool | None = None,
+    events: list[Any] | None = None,
+) -> Admission:
+    """An admission with policies of both decisions if they `exist`, or not, and of the rules as `of_rules` states."""
     reported: list[Any] = [] if events is None else events
-    placed = question("placement", placement, undefined=lambda: "undefined though policies exist" if exist else None)
+    undefined = "undefined though policies exist" if exist else None
     return Admission(
-        placed,
-        question("rules", rules, read=read_rules),
-        lambda: exist,
+        question("placement", placement, undefined=lambda: undefined, exist=exist),
+        question("rules", rules, read=read_rules, exist=exist if of_rules is None else of_rules),
         lambda *event: reported.append(event),
         policy_kinds=lambda: {"security.istio.io/RequestAuthentication"},
     )
@@ -62,7 +73,7 @@ def whole(result: Any, inputs: list[Any] | None = None) -> Admission:
         return Answer(result, "r1", "")
 
     placed = Question("placement", ask, read=read_review_decision, asks_with_review=True)
-    return Admission(placed, question("rules", SILENT, read=read_rules), lambda: True)
+    return Admission(placed, question("rules", SILENT, read=read_rules))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +125,7 @@ async def test_deletion_of_modules_that_others_need_is_denied_and_nothing_else_d
         return needed if key == Key("core", "ConfigMap", "opa-policies", "lib") else None
 
     denying = question("placement", {"errors": ["never"]})
-    found = Admission(denying, question("rules", SILENT, read=read_rules), lambda: True, dependents=dependents)
+    found = Admission(denying, question("rules", SILENT, read=read_rules), dependents=dependents)
     old: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
     old["metadata"] = {"name": "lib", "namespace": "opa-policies"}
     deletion: dict[str, Any] = {
@@ -153,7 +164,7 @@ async def test_change_of_modules_is_judged_by_guardrails_and_nothing_else_decide
 
     denying = question("placement", {"errors": ["never"]})
     rules = question("rules", SILENT, read=read_rules)
-    found = Admission(denying, rules, lambda: True, judge_modules=judge, policy_namespaces={"opa-policies"})
+    found = Admission(denying, rules, judge_modules=judge, policy_namespaces={"opa-policies"})
     obj, old = (
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": namespace, "labels": one}}
         for one in (labels, former)
@@ -169,7 +180,7 @@ async def test_change_of_modules_is_admitted_where_guardrails_cannot_be_queried(
         raise OpaUnavailable("gone")
 
     rules = question("rules", SILENT, read=read_rules)
-    found = Admission(None, rules, lambda: True, judge_modules=judge)
+    found = Admission(None, rules, judge_modules=judge)
     obj = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": {"name": "a"}}
     kind = {"group": "policybridge.io", "version": "v1alpha1", "kind": "RegoPolicy"}
     response = await requested(found, kind=kind, object=obj)
@@ -227,7 +238,7 @@ async def test_decision_of_just_replaced_modules_counts_but_an_undefined_one_doe
         lambda: "undefined",
         is_recent=lambda answer: recent and bool(answer),
     )
-    one = Admission(placed, question("rules", SILENT, read=read_rules), lambda: True)
+    one = Admission(placed, question("rules", SILENT, read=read_rules))
     assert (await requested(one))["allowed"] is recent
 
 
@@ -278,6 +289,16 @@ async def test_an_undefined_decision_is_none_only_where_policies_exist() -> None
     assert not (await requested(admission(msgspec.UNSET)))["allowed"]
     response = await requested(admission(msgspec.UNSET, exist=False))
     assert (response["allowed"], response["auditAnnotations"]["outcome"]) == (True, "allowed")
+
+
+@pytest.mark.parametrize("of_rules", [True, False])
+async def test_failure_of_a_decision_denies_only_where_policies_of_that_decision_exist(of_rules: bool) -> None:
+    away = OpaRejected(500, "internal_error", "x")
+    placement_fails = await requested(admission(away, exist=not of_rules, of_rules=of_rules))
+    assert placement_fails["allowed"] is of_rules
+    rules_fail = await requested(admission({}, away, exist=not of_rules, of_rules=of_rules))
+    assert rules_fail["allowed"] is not of_rules
+    assert not (await requested(admission(away, away, exist=not of_rules, of_rules=of_rules)))["allowed"]
 
 
 async def test_objects_that_repair_policies_are_never_locked() -> None:
@@ -356,7 +377,7 @@ async def test_a_decision_that_takes_too_long_is_judged_once_in_the_time_that_is
         return Answer({"denied": ["no"], "warnings": []}, "r1", "")
 
     rules = Question("rules", never, read=read_rules, steps=Steps(judge, ask))
-    response = await requested(Admission(None, rules, lambda: True), budget=4.0)
+    response = await requested(Admission(None, rules), budget=4.0)
     assert response["status"]["message"] == "no"
     [seconds] = given  # all that the first query has left
     assert 1.5 < seconds <= 2
@@ -381,5 +402,5 @@ async def test_judging_is_repeated_while_opa_is_unavailable(*, rejected: bool) -
         return Answer(SILENT, "r1", "")
 
     rules = Question("rules", fails, read=read_rules, steps=Steps(judge, ask))
-    assert (await requested(Admission(None, rules, lambda: True), budget=9.0))["allowed"]
+    assert (await requested(Admission(None, rules), budget=9.0))["allowed"]
     assert not outcomes

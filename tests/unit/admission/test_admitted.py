@@ -61,7 +61,7 @@ async def reviewed(admission: Admission, key: Key, *, patches: bool = False, **m
 def judging(rules: _Rules) -> tuple[Admission, Admitted]:
     admitted = Admitted()
     question = Question("rules", rules.ask, read=read_rules)
-    return Admission(None, question, lambda: True, admitted=admitted), admitted
+    return Admission(None, question, admitted=admitted), admitted
 
 
 async def test_second_deletion_is_judged_after_the_first_until_opa_has_it() -> None:

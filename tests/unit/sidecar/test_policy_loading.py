@@ -5,10 +5,16 @@ from typing import Any, cast
 
 import pytest
 
+from bridge.admission.admission import PLACEMENT, RULES
+from bridge.model.changes import Listed, Listing, Object, Upserted
+from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Answer
+from bridge.policy_loader.authors import Authors
+from bridge.policy_loader.submissions import REGO_POLICY
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.webhook import Policies
+from tests.unit.policy_loader.hand import HandJudge
 
 REVISION = "7"
 
@@ -19,6 +25,49 @@ def policies() -> Policies:
     loader = SimpleNamespace(revision=REVISION, was_served_recently=lambda _: True, find_dependents=None)
     loading = SimpleNamespace(authors=SimpleNamespace(), loader=loader, guardrails=UsedGuardrails(lambda _: None))
     return policies_of(cast("PolicyLoading", loading), str)
+
+
+def policies_with(package: str, *constraints: Object) -> Policies:
+    """Return those of a bridge with one RegoPolicy, which is not valid Rego, and Constraints."""
+    authors, guardrails = Authors(HandJudge(), ()), UsedGuardrails(lambda _: None)
+    spec = {"modules": {"a.rego": f"package {package}\n\nbroken := {{\n"}}
+    metadata = {"name": "mine", "generation": 1}
+    policy = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": metadata, "spec": spec}
+    for change in (Listing(REGO_POLICY), Upserted(REGO_POLICY, (policy,)), Listed(REGO_POLICY)):
+        authors.take_in(change)
+    guardrails.take_in(Upserted(CONSTRAINT, constraints))
+    loading = SimpleNamespace(authors=authors, loader=SimpleNamespace(find_dependents=None), guardrails=guardrails)
+    decision = ("io", "k8s", "federation", "admission")
+    return policies_of(cast("PolicyLoading", loading), str, document=lambda: decision)
+
+
+def constraint(policy: str) -> Object:
+    metadata = {"name": "mine"}
+    spec = {"policy": policy, "failurePolicy": "Ignore"}
+    return {"apiVersion": "policybridge.io/v1alpha1", "kind": "Constraint", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("package", "constraints", "of_placement", "of_rules"),
+    [
+        ("io.k8s.federation.admission", [], True, False),
+        ("io.k8s", [], True, False),
+        ("io.k8s.federation.admission.teams", [], True, False),
+        ("bridge.strategies.mine", [], False, True),
+        ("bridge.extensions.hierarchy.mine", [], False, True),
+        ("bridge.extensions.proxies.mine", [], False, False),
+        ("bridge.guardrails.mine", [], False, False),
+        ("bridge.guardrails.mine", [constraint("bridge.guardrails.other")], False, False),
+        ("bridge.guardrails.mine", [constraint("bridge.guardrails.mine")], False, True),
+        ("acme.limits", [], False, False),
+        ("acme.limits", [constraint("acme.limits")], False, True),
+    ],
+)
+def test_policies_exist_only_for_decisions_that_evaluate_their_package(
+    package: str, constraints: list[Object], of_placement: bool, of_rules: bool
+) -> None:
+    found = policies_with(package, *constraints)
+    assert (found.exist(PLACEMENT), found.exist(RULES)) == (of_placement, of_rules)
 
 
 def denial(*unloaded: str) -> Answer:
