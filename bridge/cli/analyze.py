@@ -152,11 +152,14 @@ def _analyze(options: dict[str, Any]) -> int:
         place = applied.position(key)
         return (named(place[0]), place[1]) if place else at_base(position(key))
 
-    print_analysis(asked.output, found, place_of)
+    errors = [(named(problem.subject), problem.message) for problem in applied.problems]
+    if code:
+        errors.append(("", "the objects to compare with could not all be read: see the log"))
+    print_analysis(asked.output, dataclasses.replace(found, errors=errors), place_of)
     for line in applied.source.unchecked:
         print_error(f"warning: {line}")
-    for problem in applied.problems:
-        print_error(f"error: {named(problem.subject)}: {problem.message}")
+    for where, message in errors[: len(applied.problems)]:
+        print_error(f"error: {where}: {message}")
     fails = bool(found.introduced) if asked.more["fail_on"] == "warning" else found.fails
     return INPUT_ERROR if code or applied.problems else _FOUND if fails else 0
 

@@ -48,8 +48,9 @@ def comment(answer: Analysis, position: Position, summary: str) -> str:
 
 
 def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
-    verdict = "❌ This change introduces problems" if answer.fails else "✅ This change introduces no problems"
-    yield from (MARKER, f"### Policy Bridge: {verdict}", "", summary, "")
+    yield from (MARKER, f"### Policy Bridge: {_verdict(answer)}", "", summary, "")
+    if answer.errors:
+        yield from _rows(["Where", "Error"], answer.errors)
     for title, keys in _named_objects(answer):
         names = [_cell(name) for name in keys[:_NAMED]]
         yield from (f"{title}: {first_of(names + keys[_NAMED:], _NAMED)}", "")
@@ -70,6 +71,12 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
         yield from _diff(table)
     if answer.loses_unnoticed:
         yield f"{UNNOTICED}: [how]({_GUARDRAILS})."
+
+
+def _verdict(answer: Analysis) -> str:
+    if answer.errors:
+        return "❌ Not everything could be read"
+    return "❌ This change introduces problems" if answer.fails else "✅ This change introduces no problems"
 
 
 def unnoticed(answer: Analysis) -> list[str]:
@@ -187,7 +194,11 @@ def sarif_log(answer: Analysis, position: Position) -> dict[str, Any]:
         "semanticVersion": __version__,
         "rules": [_rule(rule, known.get(rule)) for rule in rules],
     }
-    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "results": results}
+    if answer.errors:
+        notes = [{"level": "error", "message": {"text": plain(": ".join(filter(None, one)))}} for one in answer.errors]
+        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": notes}]
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(name: str, reason: Reason | None) -> dict[str, Any]:
@@ -247,24 +258,33 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def junit(answer: Analysis, position: Position, summary: str) -> str:
     """Return the document.
 
-    Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones pass.
+    Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones pass. What could not be
+    read is an error.
     """
     introduced = [
         _case(problem, position, "failure" if is_error(problem) else "skipped") for problem in answer.introduced
     ]
     remaining = [_case(problem, position, "skipped") for problem in answer.remaining]
     fixed = [_case(problem, position, "") for problem in answer.fixed]
-    cases = [*introduced, *remaining, *fixed]
+    cases = [*map(_unread_case, answer.errors), *introduced, *remaining, *fixed]
     if not cases:
         cases.append(ET.Element("testcase", {"name": "no problems", "classname": "policy-bridge"}))
     found = {outcome: sum(case.find(outcome) is not None for case in cases) for outcome in ("failure", "skipped")}
-    counts = {"tests": len(cases), "failures": found["failure"], "skipped": found["skipped"], "errors": 0}
+    counts = {"tests": len(cases), "failures": found["failure"], "skipped": found["skipped"]}
+    counts["errors"] = len(answer.errors)
     suites = ET.Element("testsuites", {name: str(count) for name, count in counts.items()})
     suite = ET.SubElement(suites, "testsuite", {"name": "Policy Bridge", **suites.attrib})
     suite.extend(cases)
     ET.SubElement(suite, "system-out").text = _text(summary)
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=False) + "\n"
+
+
+def _unread_case(error: tuple[str, str]) -> ET.Element:
+    where, message = error
+    case = ET.Element("testcase", {"name": _text(f"read {where}".strip()), "classname": "policy-bridge"})
+    ET.SubElement(case, "error", {"message": _text(message)})
+    return case
 
 
 def _case(problem: Mapping[str, Any], position: Position, outcome: str) -> ET.Element:
@@ -286,11 +306,19 @@ def _text(text: str) -> str:
 
 
 def workflow_commands(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
-    """Return an error or warning for each introduced problem, at the position of the changed object."""
+    """Return an error or warning for each introduced problem, at the position of the changed object.
+
+    What could not be read is an error, too.
+    """
+    for read, message in answer.errors:
+        file, _, line = read.rpartition(":")
+        place = {"file": file, "line": line} if file and line.isdecimal() else {}
+        text = message if place else ": ".join(filter(None, (read, message)))
+        yield workflow_command("error", text, **place, title="Policy Bridge")
     for problem in answer.introduced:
         key = parse_key(problem["subject"])
-        place = place_of(problem, position)
-        where = {"file": place[0], "line": str(place[1])} if place else {}
+        at = place_of(problem, position)
+        where = {"file": at[0], "line": str(at[1])} if at else {}
         title = f"{short_key(key)}: {problem['reason']}"
         level = "error" if is_error(problem) else "warning"
         yield workflow_command(level, _message(problem), **where, title=title)

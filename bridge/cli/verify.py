@@ -94,12 +94,19 @@ def _print(output: str, found: Comparison) -> None:
         case "markdown":
             from bridge.cli.reports import MARKER, markdown_table
 
-            verdict = "❌ Proxies differ from the effective policies" if found.fails else "✅ No difference was found"
-            print("\n".join((MARKER, f"### Policy Bridge: {verdict}", "", summary(found), "")))
+            print("\n".join((MARKER, f"### Policy Bridge: {_verdict(found)}", "", summary(found), "")))
             if found.rows:
                 print("\n".join(markdown_table(verdict_table(found.rows, wide=False))))
         case _:
             print_tables(filled(verdict_tables(found, wide=output == "wide")))
+
+
+def _verdict(found: Comparison) -> str:
+    if found.fails:
+        return "❌ Proxies differ from the effective policies"
+    if not found.counts.get("verified"):
+        return "❌ Nothing was compared"
+    return "❌ Not every proxy could be read" if found.unread else "✅ No difference was found"
 
 
 def verdict_tables(found: Comparison, *, wide: bool) -> Iterator[Block]:

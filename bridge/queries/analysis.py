@@ -249,7 +249,8 @@ class Analysis:
     Keys of objects, problems from the query `problems`, violations of Constraints and unknown kinds and fields as
     further ones, and the result of the query `differences`. An introduced problem of an object that does not change has
     `causes`: the keys of the changed objects each of which alone introduces it. `is_guarded`: there are Constraints.
-    `outcomes` are those of created policies, if the analysis is for the page.
+    `outcomes` are those of created policies, if the analysis is for the page. `errors` are `(FILE:LINE or "", message)`
+    of what could not be read: the rest does not count as free of problems.
     """
 
     created: list[str]
@@ -263,6 +264,7 @@ class Analysis:
     is_guarded: bool = True
     with_fields: bool = False  # in the document
     outcomes: Mapping[str, str] = field(default_factory=dict)
+    errors: Sequence[tuple[str, str]] = ()
 
     @property
     def loses_unnoticed(self) -> bool:

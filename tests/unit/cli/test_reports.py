@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from bridge.cli.reports import MARKER, comment, junit, sarif_log
+from bridge.cli.reports import MARKER, comment, junit, sarif_log, workflow_commands
 from bridge.model.keys import Key
 from bridge.queries.analysis import Analysis
 
@@ -163,3 +163,23 @@ def test_comment_stays_within_the_limit_of_a_pull_request() -> None:
     text = comment(analysis(many), nowhere, "")
     assert "more" in text
     assert len(text) < 65_536
+
+
+def test_a_report_of_what_could_not_be_read_is_not_green() -> None:
+    answer = Analysis([], [], [], [], [], [], [], [], errors=[("deploy/b.yaml:3", "not YAML"), ("", "see the log")])
+    text = comment(answer, nowhere, "")
+    assert "❌ Not everything could be read" in text
+    assert "| `deploy/b.yaml:3` | `not YAML` |" in text
+    suites = ET.fromstring(junit(answer, nowhere, ""))  # noqa: S314 - our own text
+    assert (suites.attrib["tests"], suites.attrib["errors"]) == ("2", "2")
+    assert [case.attrib["message"] for case in suites.iter("error")] == ["not YAML", "see the log"]
+    [invocation] = sarif_log(answer, nowhere)["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert [one["message"]["text"] for one in invocation["toolExecutionNotifications"]] == [
+        "deploy/b.yaml:3: not YAML",
+        "see the log",
+    ]
+    assert [*workflow_commands(answer, nowhere, "summary")][:2] == [
+        "::error file=deploy/b.yaml,line=3,title=Policy Bridge::not YAML",
+        "::error title=Policy Bridge::see the log",
+    ]
