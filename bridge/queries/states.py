@@ -18,7 +18,15 @@ from bridge.model.types import CONSTRAINT, CRD
 from bridge.offline.slicing import Reading
 from bridge.opa.client import Opa
 from bridge.queries.asking import POLICY_WORDS, Entry, by_batches, objects, policy_keys, violations_by
-from bridge.queries.names import NameNotFoundError, UnknownKindError, choose, match_kinds, read_reference
+from bridge.queries.names import (
+    CommandError,
+    NameNotFoundError,
+    UnknownKindError,
+    choose,
+    match_kinds,
+    read_reference,
+    short_key,
+)
 from bridge.sources.defaults import Defaulter
 from bridge.sources.known_fields import fields_of, without_unknown_fields
 from bridge.sources.pruning import prune
@@ -153,9 +161,13 @@ async def plan_change(
     """Return what becomes of the engine's objects when `applied` are applied and `deleted` deleted.
 
     With `whole` both are complete states of one source, such as two commits: then nothing of the stored objects stays
-    that `applied` lack. `crds` describe kinds in addition to those of the engine.
+    that `applied` lack. `crds` describe kinds in addition to those of the engine. Raises CommandError for a key of
+    `deleted` that is not an object's.
     """
     opa = engine.opa
+    for key in deleted:
+        if key != key.object:
+            raise CommandError(f"{short_key(key)} is a part of an object: apply the object without it")
     written = {key_of(obj): obj for obj in applied}
     await engine.add_read(Reading([*written, *deleted], objects=applied))
     held = await objects(opa, [*written, *deleted])

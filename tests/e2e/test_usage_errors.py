@@ -42,6 +42,10 @@ SOURCES = "--manifests PATH, --opa URL (or set BRIDGE_OPA_URL), or --kubeconfig 
         ("analyze", "nothing to analyze: give FILE, or --delete OBJECT"),
         ("analyze -f /nowhere", "/nowhere"),
         ("analyze --delete colorpolicy/infra/brnd", "did you mean ColorPolicy/infra/brand?"),
+        (
+            "analyze --delete gateway/infra/public#https",
+            "error: Gateway/infra/public#https is a part of an object: apply the object without it\n",
+        ),
         ("analyze --prune --delete colorpolicy/infra/brand", "--prune needs -f FILE and --manifests PATH"),
     ],
 )

@@ -82,6 +82,7 @@ _are_keys(items) if {
 	is_array(items)
 	every key in items {
 		keys.parse(key)
+		keys.object_of(key) == key
 	}
 }
 

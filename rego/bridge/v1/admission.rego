@@ -55,7 +55,7 @@ admission_without_effects := found if {
 }
 
 _is_request if {
-	is_string(input.operation)
+	input.operation in {"CREATE", "UPDATE", "DELETE", "CONNECT"}
 	is_string(input.kind.kind)
 	is_string(input.kind.group)
 }
@@ -77,6 +77,8 @@ violations := problem if {
 #   results of the query `violations` with `identified`.
 # entrypoint: true
 compared_violations := problem if {
+	problem := queries.unknown_field({"before", "after"})
+} else := problem if {
 	problem := queries.problem([["before", _rows, "before must be a list of violations"], ["after", _rows, "after must be a list of violations"]])
 } else := {name: [_without_identity(row) | some row in rows] |
 	some name, rows in judging.compared(object.get(input, "before", []), object.get(input, "after", []))

@@ -20,6 +20,7 @@ test_bad_changes_are_an_error if {
 		[{"upsert": [null]}, upsert],
 		[{"delete": "x"}, "changes.delete must be a list of keys"],
 		[{"delete": ["Service/cart"]}, "changes.delete must be a list of keys"],
+		[{"delete": ["core/Service/shop/cart#http"]}, "changes.delete must be a list of keys"],
 		[{"upsert": array.concat(testing.world, testing.world)}, "changes.upsert has core/Namespace/-/infra twice"],
 	] {
 		_problem({"changes": row[0], "targets": []}) == _invalid(row[1])
@@ -149,4 +150,15 @@ test_an_unknown_field_is_an_error_with_the_nearest_name if {
 
 _answer(query, document) := found if {
 	found := data.bridge.v1[query] with input as document
+}
+
+test_misspelled_fields_of_queries_about_coverage_and_violations_are_an_error if {
+	about := {"policyKind": "example.com/ColorPolicy", "targets": [], "changes": {"upsert": testing.world}}
+	reaching := v1.uncovered with input as object.union(about, {"filed": "/theme"})
+	covering := v1.coverable with input as object.union(about, {"namespaces": ["shop"]})
+	comparing := v1.compared_violations with input as {"before": [], "afer": []}
+	messages := [answer.error.message | some answer in [reaching, covering, comparing]]
+	every index, text in [`"filed"`, `"namespaces"`, `"afer"`] {
+		contains(messages[index], text)
+	}
 }

@@ -14,6 +14,8 @@ import data.bridge.queries
 coverable := problem if {
 	problem := queries.not_ready
 } else := problem if {
+	problem := queries.unknown_field({"namespace", "field"})
+} else := problem if {
 	problem := queries.problem([["policyKind", "policy kind"], ["namespace", {"type": ["string", "null"]}, "namespace must be a name"], _field])
 } else := queries.error("UnknownField", message) if {
 	message := kinds.unknown_field(input.policyKind, effective.segments(object.get(input, "field", "")))
@@ -29,6 +31,8 @@ coverable := problem if {
 # entrypoint: true
 uncovered := problem if {
 	problem := queries.not_ready
+} else := problem if {
+	problem := queries.unknown_field({"field"})
 } else := problem if {
 	problem := queries.problem([
 		["policyKind", "policy kind"],
