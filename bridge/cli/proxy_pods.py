@@ -83,7 +83,7 @@ async def pods_of(
     where = {"controllerNamespace": controller_namespace} if controller_namespace else {}
     gateways = await engine.opa.query("proxy_pods", {**where, **({"nodes": nodes} if targets else {})})
     if not gateways:
-        print_error(f"warning: there is no Gateway{' above the targets' if targets else ''}")
+        print_error(f"warning: no Gateway is known{' above the targets' if targets else ''}")
     found: dict[tuple[str, str], ProxyPod] = {}
     denied: dict[str, None] = {}
     try:

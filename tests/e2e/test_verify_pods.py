@@ -284,7 +284,7 @@ def test_targets_without_a_gateway_have_no_proxies(cluster: Cluster, dump: Objec
     cluster.stack.callback(cluster.plane.api.request, "DELETE", f"{services}/alone")
     code, found, errors = cluster.verify("svc/alone", "-n", "shop")
     assert (code, found) == (2, {})
-    assert "warning: there is no Gateway above the targets" in errors
+    assert "warning: no Gateway is known above the targets" in errors
     assert "error: no Pod of a proxy is running" in errors
 
 
