@@ -11,6 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+import msgspec
+
+from bridge.model.nesting import MAX_DEPTH, decode
+
 Mode = Literal["Off", "Report", "Write"]
 Path = tuple[str, ...]  # of a document, from the root of OPA's data
 DEFAULT_DECISION = "io/k8s/federation/admission"
@@ -108,20 +112,45 @@ def _read_response(response: Mapping[str, Any]) -> Decision:
     return Decision(warnings=warnings, patches=_read_patches(response.get("patch")))
 
 
+# What each operation of RFC 6902 needs besides `op` and `path`.
+_OPERATIONS = {"add": "value", "copy": "from", "move": "from", "remove": "", "replace": "value", "test": "value"}
+
+
 def _read_patches(given: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return the operations of a JSON Patch: a list, or its JSON in base64."""
+    """Return the operations of a JSON Patch: a list, or its JSON in base64.
+
+    Raises DecisionError for one that is not valid: of such a patch, an API server would report an internal error.
+    """
     found = given
     if isinstance(given, str):
         try:
-            found = json.loads(base64.b64decode(given, validate=True)) if given else []
-        except ValueError as error:
+            found = decode(base64.b64decode(given, validate=True), most=MAX_DEPTH) if given else []
+        except (ValueError, msgspec.DecodeError) as error:
             raise DecisionError(f"the patch of the decision is not JSON in base64: {error}") from error
     if found is None:
         return ()
-    operations = found if isinstance(found, list) else [None]
-    if not all(isinstance(one, Mapping) and {"op", "path"} <= one.keys() for one in operations):
-        raise DecisionError("the patch of the decision is not a list of operations, each with op and path")
-    return tuple(operations)
+    if not isinstance(found, list):
+        raise DecisionError(f"the patch of the decision is {_named(found)}, not a list of operations")
+    for number, operation in enumerate(found, 1):
+        if flaw := _find_flaw(operation):
+            raise DecisionError(f"operation {number} of the decision's patch {flaw}")
+    return tuple(found)
+
+
+def _find_flaw(operation: Any) -> str:
+    if not isinstance(operation, Mapping):
+        return f"is {_named(operation)}, not an object with op and path"
+    op = operation.get("op")
+    if not isinstance(op, str) or op not in _OPERATIONS:
+        return f"has the op {json.dumps(op)}: write one of {', '.join(_OPERATIONS)}"
+    needed = _OPERATIONS[op]
+    if needed == "value" and "value" not in operation:
+        return f"has no value, which {op} needs"
+    for name in ("path", needed) if needed == "from" else ("path",):
+        at = operation.get(name)
+        if not isinstance(at, str) or at[:1] not in {"", "/"}:
+            return f"has the {name} {json.dumps(at)}: write a JSON pointer, such as /metadata/labels"
+    return ""
 
 
 def annotation_text(value: Any) -> str:

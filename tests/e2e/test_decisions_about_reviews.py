@@ -46,11 +46,26 @@ data:
         input.request.operation == "CREATE"
         input.request.object.metadata.labels.signed
     }
+
+    patches[{"op": "put", "path": "/metadata/labels"}] { input.request.object.metadata.labels.broken }
+
+    deny[msg] {
+        input.request.operation == "CONNECT"
+        input.request.subResource == "exec"
+        input.request.object.command[_] == "sh"
+        msg := sprintf("no shell in %v", [input.request.name])
+    }
 """
 OBJECT = """
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: kept, namespace: default, labels: {protected: "true", signed: "yes"}}
+"""
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: app, namespace: default}
+spec: {containers: [{name: app, image: example.com/app}]}
 """
 SETTINGS = {"BRIDGE_WEBHOOK_INPUT": "review", "BRIDGE_WEBHOOK_DECISION": "kubernetes/admission"}
 
@@ -74,6 +89,16 @@ def test_deletions_are_denied_and_objects_patched(
         apply = ["apply", "-f", "-"]
         until(kubectl, apply, OBJECT, "configmap/kept")
         assert kubectl("get", "configmap", "kept", "-o", "jsonpath={.metadata.labels.by}")[1] != ""
+        code, text = kubectl("create", "configmap", "other", "--dry-run=server")
+        assert code == 0, text
+        code, text = kubectl(*apply, text=OBJECT.replace("name: kept", "name: other").replace("signed", "broken"))
+        assert (code, 'operation 1 of the decision\'s patch has the op "put"' in text) == (1, True), text
+        assert kubectl("get", "configmap", "other")[0] == 1
+        assert kubectl(*apply, text=POD)[0] == 0
+        execute = ["exec", "app", "--"]
+        assert "no shell in app" in kubectl(*execute, "sh")[1]
+        text = kubectl(*execute, "ls")[1]  # the API server goes on to the node, which the Pod does not have
+        assert "does not have a host assigned" in text, text
         code, text = kubectl("delete", "configmap", "kept")
         assert (code, "kept is protected" in text) == (1, True)
         assert kubectl("label", "configmap", "kept", "protected-")[0] == 0

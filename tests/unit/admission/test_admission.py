@@ -205,6 +205,39 @@ async def test_decision_about_a_review_may_patch_the_object(result: Any) -> None
     assert "patch" not in await requested(whole(result), patches=False)
 
 
+DEEP = base64.b64encode(b"[" * 100_000).decode()
+SURROGATE = base64.b64encode(b'[{"op": "add", "path": "/a", "value": "\\ud800"}]').decode()
+
+
+@pytest.mark.parametrize(
+    ("patch", "reason"),
+    [
+        ("%", "the patch of the decision is not JSON in base64"),
+        (base64.b64encode(b"[{").decode(), "the patch of the decision is not JSON in base64"),
+        (DEEP, "the patch of the decision is not JSON in base64: it is nested more than"),
+        (SURROGATE, "the patch of the decision is not JSON in base64"),
+        ({"op": "add"}, "the patch of the decision is an object, not a list of operations"),
+        ([*PATCH, 7], "operation 2 of the decision's patch is a number, not an object with op and path"),
+        ([{"op": "put", "path": "/a"}], 'operation 1 of the decision\'s patch has the op "put": write one of add,'),
+        ([{"op": ["add"], "path": "/a"}], 'has the op ["add"]'),
+        ([{"path": "/a"}], "has the op null"),
+        ([{"op": "add", "path": "/a"}], "has no value, which add needs"),
+        ([{"op": "remove", "path": "a"}], 'has the path "a": write a JSON pointer, such as /metadata/labels'),
+        ([{"op": "remove"}], "has the path null"),
+        ([{"op": "move", "path": "/a"}], "has the from null"),
+    ],
+)
+async def test_patch_that_is_not_valid_is_reported_and_changes_nothing(patch: Any, reason: str) -> None:
+    results = [
+        {"response": {"allowed": True, "patch": patch}},
+        *([] if isinstance(patch, str) else [{"patches": patch}]),
+    ]
+    for result in results:
+        response = await requested(whole(result))
+        assert (response["status"]["code"], "patch" in response) == (503, False)
+        assert reason in response["status"]["message"]
+
+
 async def test_both_decisions_count_and_are_named_in_the_audit() -> None:
     response = await requested(
         admission({"annotations": {"a": 1}, "warnings": ["one"]}, {"denied": [], "warnings": ["two"]})
