@@ -84,9 +84,8 @@ _directly_below(object_keys) := ({child |
 	some child in index.declared_children(key)
 } | {child |
 	some key in object_keys
-	parts := keys.parse(key)
-	parts.type == "core/Namespace"
-	some child in _objects_of_namespace(parts.name)
+	startswith(key, "core/Namespace/")
+	some child in _objects_of_namespace(keys.parse(key).name)
 }) | {route |
 	index.has_extension_links
 	some key in object_keys

@@ -79,7 +79,7 @@ nodes_at(object_key, level_name) := {object_key} if {
 	levels.of(object_key) == level_name
 	has_place(object_key)
 } else := accepted_sections(object_key) if {
-	levels.by_type[keys.parse(object_key).type].section == level_name
+	levels.by_type[keys.type_of(object_key)].section == level_name
 	not keys.is_frontend(object_key)
 }
 
