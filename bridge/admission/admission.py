@@ -378,6 +378,8 @@ class Admission:
         if self.dependents and request.removes_modules:
             removal = await _check_removal(self.dependents(request.parsed_key), budget)
         writes = request.writes_modules(self.policy_namespaces)
+        if writes and request.keeps_modules:
+            return _Response(Decision())
         decision = removal.decision if removal else None
         if not self.judge_modules or not (writes or removal) or (decision and decision.errors):
             return removal

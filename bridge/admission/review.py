@@ -143,6 +143,7 @@ class ReviewRequest:
         self.namespace = metadata.namespace or about.namespace
         self._kind = about.kind
         self._metadata = metadata
+        self._before = about.old_object
         before = bytes(about.old_object)
         is_old = (self.group, about.kind.kind) == _CONFIG_MAP and before not in {_NULL, bytes(subject)}
         former = decode(about.old_object, _subjects).metadata if is_old else None
@@ -200,6 +201,13 @@ class ReviewRequest:
         return (self.group, self._kind.kind) == _REGO_POLICY
 
     @property
+    def keeps_modules(self) -> bool:
+        """Return whether it updates an object of an author and keeps its labels and its content, as statuses do."""
+        if self.operation != "UPDATE" or _NULL in {bytes(self.subject), bytes(self._before)}:
+            return False
+        return _content(self.subject) == _content(self._before)
+
+    @property
     def parsed_key(self) -> Key:
         """Return the object's key in its parts."""
         return Key(self.group or CORE, self._kind.kind, self.namespace or CLUSTER, self.name)
@@ -219,6 +227,14 @@ class ReviewRequest:
             "kind": self._kind.kind,
             "metadata": {name: value for name, value in parts.items() if value},
         }
+
+
+def _content(obj: msgspec.Raw) -> dict[str, msgspec.Raw]:
+    """Return the fields of an object besides metadata and status, and its labels."""
+    fields = decode(obj, _object) or {}
+    metadata = decode(fields.get("metadata", msgspec.Raw(_NULL)), _object) or {}
+    others = {name: value for name, value in fields.items() if name not in {"metadata", "status"}}
+    return {**others, "": metadata.get("labels", msgspec.Raw(_NULL))}
 
 
 def read_review(body: bytes) -> ReviewRequest:

@@ -323,4 +323,4 @@ class Reporter:
         if isinstance(error, Forbidden) and not self._forbidden:
             self._forbidden = True
             what = resource.name if resource.group == "core" else f"{resource.name}/status"
-            log.warning("cannot report module status, patch permission missing", resource=what, why=error.message)
+            log.warning("cannot report module status", resource=what, why=error.message)

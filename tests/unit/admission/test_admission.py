@@ -175,6 +175,36 @@ async def test_change_of_modules_is_judged_by_guardrails_and_nothing_else_decide
     assert response.get("warnings", []) == (["[some] hm"] if judged else [])
 
 
+@pytest.mark.parametrize(
+    ("kind", "changed", "judged"),
+    [
+        ("ConfigMap", {"metadata": {"annotations": {"policybridge.io/status": "{}"}}}, False),
+        ("ConfigMap", {"data": {"a.rego": "package b"}}, True),
+        ("ConfigMap", {"data": None}, True),
+        ("ConfigMap", {"binaryData": {"a.rego": "eA=="}}, True),
+        ("ConfigMap", {"metadata": {"labels": {**OF_AUTHOR, "policybridge.io/rego-version": "v0"}}}, True),
+        ("RegoPolicy", {"metadata": {"annotations": {"a": "b"}}}, False),
+        ("RegoPolicy", {"spec": {"modules": {"a": "package b"}}}, True),
+    ],
+)
+async def test_update_of_annotations_alone_is_no_change_of_modules(
+    kind: str, changed: dict[str, Any], judged: bool
+) -> None:
+    async def judge(_: msgspec.Raw, __: float) -> Decision:
+        return Decision(errors=("[few] is not judged",))
+
+    denying = question("placement", {"errors": ["never"]})
+    rules = question("rules", SILENT, read=read_rules)
+    found = Admission(denying, rules, judge_modules=judge, policy_namespaces={"opa-policies"})
+    group = "" if kind == "ConfigMap" else "policybridge.io"
+    old: dict[str, Any] = {"apiVersion": "v1", "kind": kind, "data": {"a.rego": "package a"}, "spec": {"modules": {}}}
+    old["metadata"] = {"name": "a", "namespace": "opa-policies", "labels": OF_AUTHOR}
+    new = {**old, **changed, "metadata": old["metadata"] | changed.get("metadata", {})}
+    about = {"group": group, "version": "v1", "kind": kind}
+    response = await requested(found, kind=about, operation="UPDATE", object=new, oldObject=old)
+    assert response["allowed"] is not judged
+
+
 async def test_change_of_modules_is_admitted_where_guardrails_cannot_be_queried() -> None:
     async def judge(_: msgspec.Raw, __: float) -> Decision:
         raise OpaUnavailable("gone")
