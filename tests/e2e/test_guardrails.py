@@ -4,6 +4,7 @@ import json
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -188,6 +189,28 @@ def test_misspelled_parameters_of_a_guardrail_are_errors_and_answer_unknown(brid
     assert {(row["message"], row["details"]["severity"]) for row in json.loads(found.stdout)} == {(message, "unknown")}
     analyzed = bridge("analyze", "-f", tmp_path, "--manifests", SHOP, "-o", "json")
     assert {one["message"] for one in json.loads(analyzed.stdout)["problems"]["introduced"]} == {message}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "declared", "message"),
+    [
+        ({"minmum": 1}, False, 'unknown parameter "minmum"; did you mean "minimum"? (bridge.guardrails.checkout never'),
+        ({"minmum": 1}, True, 'unknown field "minmum"; did you mean "minimum"?'),
+        ({"minimum": "1"}, True, "minimum: invalid type. Expected: number, given: string"),
+    ],
+)
+def test_misspelled_parameters_of_a_guardrail_of_an_admin_are_errors(
+    bridge: Run, tmp_path: Path, parameters: dict[str, Any], declared: bool, message: str
+) -> None:
+    namespace, policy, constraint = yaml.safe_load_all(OWN)
+    schema = 'parameters_schema := {"properties": {"minimum": {"type": "number"}}}\n' if declared else ""
+    policy["data"]["own.rego"] += f"\nlowest := input.parameters.minimum\n\n{schema}"
+    constraint["spec"]["parameters"] = parameters
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump_all([namespace, policy, constraint]))
+    found = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    assert found.returncode == 2, found.stderr
+    assert f"parameters: {message}" in found.stderr
+    assert {row["details"]["severity"] for row in json.loads(found.stdout)} == {"unknown"}
 
 
 _MOVES = {"owner": "team web", "reason": "it moves", "until": "2999-01-01"}

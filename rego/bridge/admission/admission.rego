@@ -61,8 +61,7 @@ _messages := union({
 	},
 	{["deny", message] |
 		_writes_constraint
-		not input.object.spec.policy in by_target.own
-		some message in constraints.parameter_problems_of(input.object.spec)
+		some message in constraints.current_parameter_problems(input.object.spec)
 	},
 	{["warn", constraints.policy_missing(input.object.spec.policy, constraints.action(input.object.spec))] |
 		_writes_constraint

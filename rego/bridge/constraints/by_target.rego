@@ -18,3 +18,11 @@ names contains ""
 # METADATA
 # description: The guardrails of admins, also of the names of shipped ones.
 own contains ""
+
+# METADATA
+# description: The JSON schemas of parameters that guardrails of admins declare, by policy.
+parameter_schemas[""] := {}
+
+# METADATA
+# description: The names in the Rego of guardrails of admins, by policy. No such guardrail reads a parameter of another name.
+mentions[""] := set()

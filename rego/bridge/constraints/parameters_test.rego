@@ -60,6 +60,39 @@ _decided(own) := found if {
 		with data.bridge.constraints.by_target.own as own
 }
 
+_own_guardrail := "bridge.guardrails.mine"
+
+_own_problems(parameters, declared, mentioned) := found if {
+	spec := object.union(_spec(parameters), {"policy": _own_guardrail})
+	found := constraints.current_parameter_problems(spec) with data.bridge_settings.schemas as _schemas
+		with data.bridge.constraints.by_target.own as {_own_guardrail}
+		with data.bridge.constraints.by_target.parameter_schemas as declared
+		with data.bridge.constraints.by_target.mentions as mentioned
+}
+
+test_parameters_of_a_guardrail_of_an_admin_are_checked_by_its_schema if {
+	declared := {_own_guardrail: {"properties": {"minimum": {"type": "string"}}}}
+	_own_problems({"minimum": "10s"}, declared, {}) == []
+	_own_problems({"minmum": "10s"}, declared, {}) == [`parameters: unknown field "minmum"; did you mean "minimum"?`]
+	_own_problems({"minimum": 10}, declared, {}) == ["parameters: minimum: invalid type. Expected: string, given: integer"]
+	_own_problems({"anything": 1}, {_own_guardrail: {}}, {}) == []
+}
+
+test_a_schema_that_opa_cannot_use_is_a_problem if {
+	some wrong in [7, {"properties": {"a": {"$ref": "https://example.com/a"}}}, {"type": 7}]
+	message := "parameters_schema of bridge.guardrails.mine is not a JSON schema that is an object and has no $ref"
+	_own_problems({"minimum": 1}, {_own_guardrail: wrong}, {}) == [message]
+}
+
+test_a_parameter_that_a_guardrail_never_mentions_is_unknown if {
+	mentioned := {_own_guardrail: {"minimum", "violations"}}
+	_own_problems({"minimum": "10s"}, {}, mentioned) == []
+	hint := `(bridge.guardrails.mine never mentions it; a rule parameters_schema can declare it)`
+	_own_problems({"minmum": "10s"}, {}, mentioned) == [concat("", [`parameters: unknown parameter "minmum"; did you mean "minimum"? `, hint])]
+	_own_problems({"zz": 1}, {}, mentioned) == [concat("", [`parameters: unknown parameter "zz" `, hint])]
+	_own_problems({"zz": 1}, {}, {}) == []
+}
+
 test_a_request_with_misspelled_parameters_is_denied if {
 	_decided({""}) == {_message}
 	_decided({"bridge.guardrails.required_policy"}) == set()
