@@ -56,13 +56,20 @@ def build_executable(name: str, build: GoBuild, folder: Path) -> None:
     say(f"{name}: building {build.package}@{build.version} with Go, which takes minutes")
     # Without symbol tables, which are a third of the size, and with the version for the tool's output.
     linked = ["-s", "-w", *(f"-X {variable}={build.stamp or build.version}" for variable in build.stamps)]
-    # The linker drops debug information (-w), so the compiler need not write it: a tenth of the time.
-    flags = ["-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", " ".join(linked), "-tags", ",".join(build.tags)]
+    flags = ["-trimpath", *_compiler_flags(build), "-ldflags", " ".join(linked), "-tags", ",".join(build.tags)]
     with tempfile.TemporaryDirectory(prefix="go-", dir=folder) as scratch:
         workspace = Path(scratch)
         _write_module(build, workspace)
         package = "." if build.main else build.package
         run_go(["build", "-mod=mod", *flags, "-o", str(folder / name), package], workspace)
+
+
+def _compiler_flags(build: GoBuild) -> list[str]:
+    """Return the compiler's flags for each pattern of packages; the last pattern that matches a package decides."""
+    fast = "-dwarf=false"  # the linker drops debug information (-w), so the compiler need not write it
+    if not build.inlined:
+        return [f"-gcflags=all={fast}"]
+    return [f"-gcflags=all={fast} -l", *(f"-gcflags={packages}={fast}" for packages in ("std", *build.inlined))]
 
 
 def _write_module(build: GoBuild, workspace: Path) -> None:

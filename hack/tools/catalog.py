@@ -25,6 +25,7 @@ class GoBuild:
     staging: str = ""
     replaced: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    inlined: tuple[str, ...] = ()  # packages beside the standard library in which functions are inlined; empty: in all
     stamps: tuple[str, ...] = ()  # variables that get the version from the linker, for `--version`
     stamp: str = ""  # that version, if it differs from the module's
 
@@ -150,6 +151,13 @@ _ALL = (
             "github.com/open-policy-agent/opa",
             f"v{executable.OPA.version}",
             "github.com/open-policy-agent/opa",
+            # What answers queries. The rest (telemetry, registries, other stores, output) need not be fast: without
+            # inlining, the compiler needs a third less time for it.
+            inlined=(
+                "github.com/open-policy-agent/opa/v1/...",
+                "github.com/open-policy-agent/opa/internal/edittree/...",
+                "github.com/gobwas/glob/...",
+            ),
         ),
     ),
     Tool(
