@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 CHOSEN = "object=gateway.networking.k8s.io/HTTPRoute/shop/cart%23checkout"
 REQUEST = "tab=request&r.host=shop.example.com&r.path=/checkout/pay"
 LIST = "view=list&find=accent"
+PREVIEW = "tab=changes"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -23,11 +24,15 @@ async def test_axe_finds_nothing(shop: Bridge, page: Opened, theme: str, width: 
         (CHOSEN, "#details .fields"),
         (REQUEST, "#request-answer .verdict"),
         (LIST, "#list-rows .note"),
+        (PREVIEW, "#changes-delete"),
     ):
         await page.page.goto("about:blank")  # another fragment alone loads nothing
         await page.page.goto(f"{shop.url}#{address}")
         await page.until(f"document.querySelector('{ready}')")
         if width <= 1000 and address == CHOSEN:
             await page.page.click("#toggle-side")
+        if address == PREVIEW:
+            await page.see_what_would_change(delete="TimeoutPolicy/shop/catalog")
+            await page.shows("#changes-answer .verdict", "Effective policies change")
         found = (await Axe().run(page.page)).response["violations"]
         assert [(one["id"], one["help"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []

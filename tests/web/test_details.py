@@ -76,7 +76,7 @@ async def test_a_link_names_an_object_by_kind_namespace_and_name(shop: Bridge, p
 
 async def test_one_sentence_is_announced_and_the_details_are_no_live_region(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#object=HTTPRoute/shop/cart&section=checkout")
-    await page.shows("#announcement", "Details of HTTPRoute/shop/cart#checkout: 7 fields in effect.")
+    await page.shows("#announcement", "Details of HTTPRoute/shop/cart#checkout: 5 fields in effect.")
     assert await page.page.locator("main [aria-live], .panel [aria-live]").count() == 0
     await page.page.get_by_role("tab", name="Try a request").click()
     await page.page.fill("#request-host", "shop.example.com")
@@ -90,6 +90,17 @@ async def test_names_of_buttons_have_no_blanks_inside(shop: Bridge, page: Opened
     tree = await page.page.locator("#details").aria_snapshot()
     assert 'button "Gateway/infra/public"' in tree
     assert 'button "infra/accessibility"' in tree
+
+
+async def test_a_route_shows_the_policies_of_the_backends_to_which_it_sends_requests(
+    shop: Bridge, page: Opened
+) -> None:
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/storefront&section=pages")
+    await page.shows("#details .passed-on", "Goes to Service/shop/catalog")
+    await page.shows("#details .passed-on .fields", "request 5s shop/catalog")
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/storefront")
+    await page.shows("#details .passed-on", "Service/shop/assets")
+    assert "5s" in await page.page.inner_text("#details .passed-on")
 
 
 async def test_an_error_is_shown_at_its_field(shop: Bridge, page: Opened) -> None:

@@ -137,6 +137,40 @@ async def test_request_is_tried_in_two_stops_and_its_answer_has_the_focus(
     assert await page.page.evaluate("document.activeElement.textContent") == "HTTPRoute/shop/cart#checkout"
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (640, 400), (390, 844)])
+async def test_a_preview_has_the_focus_and_its_answer_is_in_sight(
+    shop: Bridge, page: Opened, width: int, height: int
+) -> None:
+    """Also beside a list with a chosen row, which scrolls by itself."""
+    await page.page.set_viewport_size({"width": width, "height": height})
+    await page.go(f"{shop.url}#view=list&object=HTTPRoute/shop/storefront")
+    await page.shows("#details .fields", "colors.accent")
+    await page.see_what_would_change(delete="TimeoutPolicy/shop/catalog")
+    await page.until("document.activeElement.classList.contains('verdict')")
+    box = "document.activeElement.getBoundingClientRect()"
+    assert await page.page.evaluate(f"{box}.top >= 0 && {box}.bottom < innerHeight - 100")
+
+
+async def test_a_late_error_leaves_the_focus_where_the_user_has_moved_it(shop: Bridge, page: Opened) -> None:
+    page.excuse("404")
+    await page.go(f"{shop.url}#tab=changes")
+    await page.see_what_would_change(delete="TimeoutPolicy/shop/nowhere")
+    await page.page.focus("#changes-text")
+    await page.shows("#changes-form .error", "is not found")
+    assert await page.page.evaluate("document.activeElement.id") == "changes-text"
+
+
+async def test_results_of_a_search_have_names_for_speech_and_their_number_is_announced(
+    shop: Bridge, page: Opened
+) -> None:
+    await page.go(shop.url)
+    await page.page.focus("#search-text")
+    await page.page.keyboard.type("storefront")
+    await page.shows("#announcement", "5 results")
+    names = [await one.get_attribute("aria-label") for one in await page.page.locator("[role=option]").all()]
+    assert names[:2] == ["shop/storefront, HTTPRoute", "shop/storefront, ColorPolicy, targetRefs[0].name: storefront"]
+
+
 async def test_link_to_the_details_leaves_another_tab(shop: Bridge, page: Opened) -> None:
     await page.go(f"{shop.url}#tab=request")
     for key in ("Tab", "Enter"):

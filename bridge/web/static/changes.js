@@ -1,7 +1,7 @@
 // The form for manifests: what applying them would change, as text and in the picture.
 
 import { changes } from "./api.js";
-import { announce, byId, fill, h, showError } from "./dom.js";
+import { announce, byId, fill, h, showAnswer, showError } from "./dom.js";
 import { differencePart } from "./details.js";
 import { byName, parts, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
@@ -49,6 +49,7 @@ export class ChangesBox {
     const turn = (this.#turn += 1);
     this.#hasAnswer = this.#isLate = false;
     const answer = byId("changes-answer");
+    const asker = document.activeElement;
     const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
     showError(byId("changes-form"), "");
     fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
@@ -60,7 +61,7 @@ export class ChangesBox {
       this.#on.changed(new Map(), new Map());
       fill(answer);
       const isDeletion = deleted.some((name) => error.message.includes(name));
-      showError(byId("changes-form"), error.message, byId(isDeletion ? "changes-delete" : "changes-text"));
+      showError(byId("changes-form"), error.message, byId(isDeletion ? "changes-delete" : "changes-text"), asker);
       return;
     }
     if (turn !== this.#turn) return;
@@ -69,6 +70,7 @@ export class ChangesBox {
     if (this.#isLate) this.outdate();
     announce(answer.querySelector(".verdict").textContent);
     this.#on.changed(marks(analysis), added(analysis));
+    showAnswer(answer, asker);
   }
 
   #problems({ mistakes = [], problems }) {
@@ -116,10 +118,10 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const targets = new Set(differences.map(({ target }) => target)).size;
   const changesAny = differences.length > 0 || introduced.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
   if (mistakes.length && !counts.length) {
-    return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
+    return h("p", { class: "verdict bad", tabindex: "-1", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
   }
   return [
-    h("p", { class: `verdict ${bad ? "bad" : changesAny ? "changes" : "good"}` }, bad ? "✕ " : changesAny ? "△ " : "✓ ",
+    h("p", { class: `verdict ${bad ? "bad" : changesAny ? "changes" : "good"}`, tabindex: "-1" }, bad ? "✕ " : changesAny ? "△ " : "✓ ",
       differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
       introduced.length > 0 && `, and the change introduces ${new Intl.ListFormat("en-US").format(introduced)}`,
       mistakes.length > 0 && `; documents with mistakes are left out`, "."),

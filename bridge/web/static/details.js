@@ -14,6 +14,7 @@ import { yamlText } from "./yaml.js";
 const MANY = 60; // nodes below a target beyond which the page asks before it explains all of them
 const LISTED = 12;
 const SENDERS = 12; // rules whose policies are listed at a backend
+const BACKENDS = new Set(["Backend", "Port"]);
 const TROUBLED = 20; // problems in the overview
 const TROUBLED_OF_LARGE = 6; // the same where namespaces follow
 const NAMESPACES = 30; // namespaces in the overview
@@ -83,7 +84,7 @@ export class Details {
     this.#fill([this.#head(key, topology), isPolicy ? [problems, body] : [body.answer, problems, body.rest], yamlPart(key), h("div", { class: "events" })], again);
     this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
-    if (this.#announced !== key) announce(sentenceOf(key, this.#element.querySelectorAll(".fields tbody tr:not(.kind, .nested)").length));
+    if (this.#announced !== key) announce(sentenceOf(key, isPolicy ? 0 : countFields(this.#element)));
     this.#announced = key;
   }
 
@@ -200,7 +201,7 @@ function head(key, topology, button) {
   const node = topology.nodes.get(key);
   return h("header", { class: "object" },
     h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
-    h("h3", { tabindex: -1 }, breakable(name), section && h("span", { class: "section" }, `#${section}`)),
+    h("h3", { tabindex: -1 }, h("span", { class: "spoken" }, `${kind} `), breakable(name), section && h("span", { class: "section" }, `#${section}`)),
     node?.hostnames.length > 0 && h("p", { class: "quiet" }, node.hostnames.join(", ")),
     node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`),
     button);
@@ -242,6 +243,10 @@ function eventsPart({ events: found, unreadable }) {
   return part;
 }
 
+/** The number of different fields in effect at an object, without those of the requests that it receives or passes on. */
+const countFields = (element) => new Set([...element.querySelectorAll(".explained .fields tbody")].flatMap((body) =>
+  [...body.querySelectorAll("tr:not(.kind, .nested) > th")].map(({ textContent }) => `${body.dataset.kind} ${textContent}`))).size;
+
 /** What a screen reader says when other details are shown. */
 const sentenceOf = (key, fields) => `Details of ${short(key)}${fields ? `: ${fields} ${fields === 1 ? "field" : "fields"} in effect` : ""}.`;
 
@@ -269,17 +274,35 @@ async function nodeBody(key, topology, explainAll) {
   return { answer: await explained(key, topology), rest };
 }
 
+/** The effective policies of the backends to which a route or a rule sends requests; null without any. */
+async function passedOn(key, topology) {
+  const rules = [key, ...topology.below(key)].filter((one) => topology.nodes.get(one).level === "Rule");
+  const backends = [...new Set(rules.flatMap((rule) => topology.below(rule)))].filter((one) => BACKENDS.has(topology.nodes.get(one).level)).sort(byName);
+  if (!backends.length) return null;
+  const acted = backends.filter((one) => [one, ...topology.descendants([one])].some((node) => topology.nodes.get(node).policies.length > 0));
+  const found = (await Promise.all(acted.slice(0, SENDERS).map((target) => query("explain", { target })))).flat();
+  const isHere = (path) => path.includes(key) || rules.some((rule) => path.includes(rule)) || !path.some((one) => topology.nodes.get(one)?.level === "Rule");
+  const entries = found.map((one) => ({ ...one, links: [], attachments: [], paths: one.paths.filter(({ path }) => isHere(path)) })).filter(({ paths }) => paths.length > 0);
+  return h("section", { class: "passed-on" }, h("h4", { class: entries.length ? "lead" : "" }, "Goes to"),
+    h("ul", { class: "reach" }, backends.map((backend) => h("li", {}, nodeLink(backend)))),
+    effectiveParts(entries, key),
+    acted.length > SENDERS && h("p", { class: "quiet" }, `The policies of the first ${SENDERS} of ${acted.length.toLocaleString("en")} backends. Choose another for its policies.`));
+}
+
 /** The effective policies at a node and below it; at a backend also those of the rules that send requests to it. */
 async function explained(key, topology) {
-  const senders = ["Backend", "Port"].includes(topology.nodes.get(key)?.level)
+  const { level } = topology.nodes.get(key);
+  const senders = BACKENDS.has(level)
     ? [...topology.ancestors([key])].filter((above) => topology.nodes.get(above).level === "Rule").sort(byName) : [];
-  const [answer, ...sent] = await Promise.all(
-    [key, ...senders.slice(0, SENDERS)].map((target) => query("explain", { target })));
+  const [passed, answer, ...sent] = await Promise.all([
+    ["Route", "Rule"].includes(level) ? passedOn(key, topology) : null,
+    ...[key, ...senders.slice(0, SENDERS)].map((target) => query("explain", { target }))]);
   const received = sent.flat();
   return [
     h("section", { class: "explained" }, h("h4", {}, "Effective policies"),
       !hasPaths(answer) && h("p", { class: "quiet" }, hasPaths(received) ? "No policy takes effect at this object itself." : "No policy applies here."),
       effectiveParts(answer, key)),
+    passed,
     hasPaths(received) && h("section", { class: "received" }, h("h4", { class: "lead" }, "Effective policies of the requests that it receives"),
       effectiveParts(received, key),
       senders.length > SENDERS && h("p", { class: "quiet" }, `The first ${SENDERS} of ${senders.length.toLocaleString("en")} rules that send requests here. Choose a rule for its policies.`)),
@@ -392,10 +415,12 @@ function withoutPart({ ifDeleted }) {
 /** Before and after of one path, as in the results of `impact` and `differences`. */
 export function differencePart(difference) {
   const { policyKind, path, before, after } = difference;
-  const side = (name, answer) => h("div", {}, h("h6", {}, name),
+  const isSame = JSON.stringify(before?.fields) === JSON.stringify(after?.fields);
+  const side = (name, answer) => h("div", {}, h("h5", {}, name),
     answer ? fieldTable([answer]) : h("p", { class: "quiet" }, "nothing"));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
     senderPart(difference),
+    isSame && h("p", { class: "quiet" }, "Every field keeps its value. Only which policies are overridden changes."),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));
 }
 

@@ -47,8 +47,16 @@ export const byId = (id) => document.getElementById(id);
 /** Let screen readers say one sentence: the content that changes is no live region. */
 export const announce = (sentence) => void (byId("announcement").textContent = visible(sentence));
 
-/** Show an error at the input of a form that it is about, or at the form; without a message, remove all. */
-export function showError(form, message, input) {
+/**
+ * Show an error at the input of a form that it is about, or at the form; without a message, remove all. The focus moves to the
+ * input, unless the user has moved it away from `asker` since.
+ *
+ * @param {HTMLElement} form
+ * @param {string} message
+ * @param {HTMLElement} [input]
+ * @param {Element | null} [asker]
+ */
+export function showError(form, message, input, asker = document.activeElement) {
   for (const one of form.querySelectorAll("[aria-invalid]")) {
     one.removeAttribute("aria-invalid");
     one.removeAttribute("aria-describedby");
@@ -61,7 +69,23 @@ export function showError(form, message, input) {
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-describedby", id);
   input.after(error);
-  input.focus();
+  if (document.activeElement === asker) input.focus();
+}
+
+/**
+ * Move the focus to the first line of an answer, and that line to the top if little of the answer is in sight; unless the user
+ * has moved the focus away from `asker` since.
+ *
+ * @param {HTMLElement} answer
+ * @param {Element | null} asker
+ */
+export function showAnswer(answer, asker) {
+  const verdict = /** @type {HTMLElement | null} */ (answer.querySelector(".verdict"));
+  if (!verdict || document.activeElement !== asker) return;
+  verdict.focus({ preventScroll: true });
+  const bottom = Math.min(answer.closest(".scroll")?.getBoundingClientRect().bottom ?? innerHeight, innerHeight);
+  const space = bottom - verdict.getBoundingClientRect().bottom;
+  if (space < Math.min(answer.offsetHeight - verdict.offsetHeight, 160)) verdict.scrollIntoView({ block: "start" });
 }
 
 // Characters that change how others are shown, such as a direction override, are replaced, as in a terminal.

@@ -37,7 +37,7 @@ export function find(text, topology, wire, mentions, constraints) {
   const words = wordsOf(text);
   if (!words.length) return [];
   const found = [];
-  const add = (key, terms) => found.push({ key, note: noteOf(terms, words), rank: rank(key, words) });
+  const add = (key, terms, isPolicy = false) => found.push({ key, note: noteOf(terms, words), rank: rank(key, words), isPolicy });
   for (const node of topology.nodes.values()) {
     if (isFound(node, words)) add(node.key, [node.hostnames, node.refused.map(({ reason }) => reason)]);
   }
@@ -45,8 +45,8 @@ export function find(text, topology, wire, mentions, constraints) {
     const reasons = wire.reasonsOf(policy);
     const all = textOf([short(policy), reasons]);
     const fields = mentions.get(policy);
-    if (fields) found.push({ key: policy, note: fields.slice(0, FIELDS).map(fieldNote).join(", "), rank: rank(policy, words) });
-    else if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"]);
+    if (fields) found.push({ key: policy, note: fields.slice(0, FIELDS).map(fieldNote).join(", "), rank: rank(policy, words), isPolicy: true });
+    else if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"], true);
   }
   for (const key of constraints) {
     if (words.every((word) => short(key).toLowerCase().includes(word))) add(key, []);
@@ -54,7 +54,7 @@ export function find(text, topology, wire, mentions, constraints) {
   const namespaces = [...topology.facets().namespaces.keys()].filter((name) => words.length === 1 && name.includes(words[0]));
   return [
     ...namespaces.sort((one, other) => one.length - other.length).slice(0, 2).map((namespace) => ({ namespace })),
-    ...found.sort((one, other) => one.rank - other.rank || byName(short(one.key), short(other.key))),
+    ...found.sort((one, other) => one.rank - other.rank || Number(one.isPolicy) - Number(other.isPolicy) || byName(short(one.key), short(other.key))),
   ];
 }
 

@@ -64,13 +64,22 @@ export class List {
     const wasInSight = this.#isInSight(chosen); // rows that are added above it must not push it out of view
     byId("list").classList.toggle("ageless", !rows.some(({ created }) => created));
     this.#fill(chosen, wire.isComputing);
-    if (at >= 0 && wasInSight) byId("list-rows").rows[at].scrollIntoView({ block: "nearest" });
+    if (at >= 0 && wasInSight) this.#scrollTo(at, false);
     byId("list-empty").hidden = this.#rows.length > 0;
     byId("list-empty").textContent = words.length ? "Nothing matches this search and the filters." : nothingShown(filters, topology, wire);
     if (chosen !== this.#chosen && (at >= 0 || !chosen) && byId("list").offsetHeight > 0) {
       this.#chosen = chosen;
-      if (at >= 0 && !this.#isInSight(chosen)) byId("list-rows").rows[at].scrollIntoView({ block: "center" });
+      if (at >= 0 && !this.#isInSight(chosen)) this.#scrollTo(at, true);
     }
+  }
+
+  /** Scroll the list, never the page: on a small screen the list must not push the details away. */
+  #scrollTo(at, isCentered) {
+    const list = byId("list");
+    const row = byId("list-rows").rows[at].getBoundingClientRect();
+    const { top, bottom, height } = list.getBoundingClientRect();
+    if (isCentered) list.scrollTop += row.top + row.height / 2 - top - height / 2;
+    else list.scrollTop += Math.min(0, row.top - top) + Math.max(0, row.bottom - bottom);
   }
 
   #isInSight(key) {
@@ -184,7 +193,7 @@ function rowPart({ key, namespace, kind, name, note, outcomes, problems, created
   return h("tr", { tabindex: -1, "aria-selected": String(isChosen), title: short(key), data: { key } },
     h("td", { class: "namespace" }, namespace), h("td", { class: "kind" }, kind), h("td", { class: "name" }, breakable(name), h("span", { class: "note of-kind" }, namespace && `${namespace} · `, kind), note && h("span", { class: "note" }, note)),
     h("td", {}, outcomes.map(({ sign, word, tone }, at) => h("span", { class: `outcome ${tone}`, title: word }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-      h("span", { class: at > 0 ? "spoken" : "" }, ` ${word || (isComputing ? "computing …" : "")}`)))),
+      h("span", { class: at > 0 ? "spoken" : "" }, `${at > 0 ? ", " : " "}${word || (isComputing ? "computing …" : "")}`)))),
     h("td", { class: problems ? "number bad" : "number" }, problems ? problems.toLocaleString("en") : ""),
     h("td", { class: "number", title: created && new Date(created).toLocaleString("en") }, created ? age(now - created) : "–"));
 }

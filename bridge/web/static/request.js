@@ -1,7 +1,7 @@
 // The form to try a request: the rule that serves it, its backends, and its effective policies.
 
 import { query } from "./api.js";
-import { announce, byId, fill, h, showError } from "./dom.js";
+import { announce, byId, fill, h, showAnswer, showError } from "./dom.js";
 import { effectiveParts } from "./effective.js";
 import { parts, place, short } from "./keys.js";
 import { nodeLink, trail } from "./links.js";
@@ -22,7 +22,8 @@ export class RequestBox {
     byId("request-form").addEventListener("submit", (event) => {
       event.preventDefault();
       splitUrl();
-      this.ask().then(showVerdict);
+      const asker = document.activeElement;
+      this.ask().then(() => showAnswer(byId("request-answer"), asker));
     });
     byId("request-clear").addEventListener("click", () => {
       on.requested({});
@@ -75,6 +76,7 @@ export class RequestBox {
     const turn = (this.#turn += 1);
     const { host, path, method, headers, query: parameters, protocol, port, gateway, source } = fields;
     const answer = byId("request-answer");
+    const asker = document.activeElement;
     if (!again) {
       this.#on.requested(fields);
       this.#made = undefined;
@@ -93,7 +95,7 @@ export class RequestBox {
       if (turn !== this.#turn) return;
       this.#made = undefined;
       fill(answer);
-      showError(byId("request-form"), error.message, inputOf(error.message));
+      showError(byId("request-form"), error.message, inputOf(error.message), asker);
       return;
     }
     if (turn !== this.#turn) return;
@@ -105,16 +107,6 @@ export class RequestBox {
     const backends = result.backends.flatMap(({ backend, target }) => [backend, target]);
     this.#on.path(new Set([result.gateway, result.listener, result.route, result.rule, ...backends].filter(Boolean)), again);
   }
-}
-
-/** Move the focus to the answer, as the search does, and the answer to the top if little of it is in sight. */
-function showVerdict() {
-  const answer = byId("request-answer");
-  const verdict = answer.querySelector(".verdict");
-  if (!verdict) return;
-  verdict.focus({ preventScroll: true });
-  const space = byId("panel-request").getBoundingClientRect().bottom - verdict.getBoundingClientRect().bottom;
-  if (space < Math.min(answer.offsetHeight - verdict.offsetHeight, 160)) verdict.scrollIntoView({ block: "start" });
 }
 
 /** The input that an error is about: its message begins with the name of the field. */

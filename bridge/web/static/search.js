@@ -1,6 +1,6 @@
 // The search in the header: a list of results (WAI-ARIA's combobox), while the picture shows where they are.
 
-import { byId, fill, h } from "./dom.js";
+import { announce, byId, fill, h } from "./dom.js";
 import { find } from "./finding.js";
 import { parts, place } from "./keys.js";
 import { chip } from "./links.js";
@@ -15,6 +15,7 @@ export class Search {
   #found = [];
   #at = -1; // the marked result
   #isOpen = false;
+  #said = ""; // the number of results that was announced
 
   constructor(on) {
     this.#on = on;
@@ -53,6 +54,9 @@ export class Search {
         mentions.isPending ? "Searching fields and values …" : "Nothing has these words in its name, namespace, hostnames, reasons, fields or values."),
       more > 0 && h("li", { class: "quiet", role: "presentation" }, `${more.toLocaleString("en")} more are marked`));
     this.#show(this.#isOpen);
+    const said = !text.trim() || mentions.isPending ? "" : `${all.length.toLocaleString("en")} ${all.length === 1 ? "result" : "results"}`;
+    if (this.#isOpen && said && said !== this.#said) announce(said);
+    this.#said = said;
   }
 
   #show(open) {
@@ -89,10 +93,10 @@ export class Search {
 }
 
 function option({ key, namespace, note }, at, isPolicy) {
-  const row = (...content) => h("li", { role: "option", id: `found-${at}`, "aria-selected": "false" }, content);
-  if (namespace !== undefined) return row(h("span", { class: "name" }, namespace), h("span", { class: "caption" }, "Namespace: show only it"));
+  const row = (name, ...content) => h("li", { role: "option", id: `found-${at}`, "aria-selected": "false", "aria-label": name }, content);
+  if (namespace !== undefined) return row(`Namespace ${namespace}: show only it`, h("span", { class: "name" }, namespace), h("span", { class: "caption" }, "Namespace: show only it"));
   const { kind, type } = parts(key);
-  return row(isPolicy && chip(type), h("span", { class: "name" }, place(key)), h("span", { class: "caption" }, kind, note && ` · ${note}`));
+  return row([place(key), kind, note].filter(Boolean).join(", "), isPolicy && chip(type), h("span", { class: "name" }, place(key)), h("span", { class: "caption" }, kind, note && ` · ${note}`));
 }
 
 const isTyping = (element) => element instanceof Element && element.closest("input, textarea, select, dialog") !== null;
