@@ -18,6 +18,7 @@ from bridge.cli.source import SOURCE, Input, read_input
 from bridge.files import STDIN
 from bridge.files import opened_input as opened_file
 from bridge.model.keys import is_key, parse_key
+from bridge.model.types import CRD, POLICY_KIND
 from bridge.queries.names import CommandError, NameNotFoundError, UnknownKindError, first_of, short_key
 
 if TYPE_CHECKING:
@@ -324,7 +325,9 @@ def _report_faults(engine: Engine) -> bool:
         from bridge.cli.rights import incomplete_line
 
         print_error(incomplete_line(forbidden))
-        print_error("`pbctl doctor` lists missing permissions. A bridge's OPA (--opa URL) has it all.")
+        unknown = any(one.subject in {CRD, POLICY_KIND} for one in forbidden)
+        missing = "Policies of kinds without a preset are missing. " if unknown else ""
+        print_error(f"{missing}`pbctl doctor` lists missing permissions. If a bridge runs, --opa URL has all results.")
     for problem in engine.problems:
         if not problem.forbidden:
             print_error(f"error: {problem.subject}: {problem.message}")

@@ -133,7 +133,7 @@ features_of_paths(policy_kind) := [feature | some feature in kinds.get(policy_ki
 #   What the user of a command may not read and what may change the effective policy on a path, as a set of at most one message:
 #   parents that objects of the path name, parameters that may let Gateways share proxies, and policies of the kind in the
 #   namespaces of the path.
-unread_on(policy_kind, path) := {sprintf("you can't read %s", [concat(", ", sort(unread))])} if {
+unread_on(policy_kind, path) := {sprintf("you can't read %s, which may change this result", [concat(", ", sort(unread))])} if {
 	lookup.reads_in_part
 	unread := (_unread_parents(path) | _unread_parameters(path)) | _unread_policies(policy_kind, path)
 	count(unread) > 0

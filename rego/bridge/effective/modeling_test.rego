@@ -164,13 +164,13 @@ test_an_unread_parent_makes_a_path_uncertain if {
 	path := [sprintf("%s/HTTPRoute/shop/lone", [keys.gateway_api]), sprintf("%s/HTTPRoute/shop/lone#all", [keys.gateway_api])]
 	found := effective.incomplete_because("example.com/ColorPolicy", path, []) with input as testing.changed([route])
 		with data.unread as _unread_infra
-	found == ["you can't read Gateway/infra/edge"]
+	found == ["you can't read Gateway/infra/edge, which may change this result"]
 }
 
 test_unread_policies_at_a_node_make_a_path_uncertain if {
 	found := effective.incomplete_because("example.com/ColorPolicy", testing.cart_pay_path, []) with input as testing.changed([])
 		with data.unread as _unread_infra
-	found == ["you can't read ColorPolicy objects in namespace infra"]
+	found == ["you can't read ColorPolicy objects in namespace infra, which may change this result"]
 }
 
 test_unread_objects_of_other_kinds_change_nothing_on_a_path if {
@@ -190,6 +190,6 @@ test_unread_parents_of_a_route_are_one_reason_and_not_that_it_is_not_attached if
 	}
 	found := effective.listed_policies_of("example.com/ColorPolicy", sprintf("%s#all", [key]), "") with input as testing.changed([route, policy])
 		with data.unread as _unread_infra
-	[one.incomplete | some one in found] == [["you can't read Gateway/infra/edge, Gateway/infra/inner"]]
+	[one.incomplete | some one in found] == [["you can't read Gateway/infra/edge, Gateway/infra/inner, which may change this result"]]
 	not found[0].notAttached
 }

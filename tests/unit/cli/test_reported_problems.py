@@ -7,6 +7,7 @@ import pytest
 
 from bridge.cli.reading import _report_faults
 from bridge.model.changes import Trouble
+from bridge.model.types import CRD, POLICY_KIND
 from bridge.offline.engine import Engine
 
 GATEWAY_API = "gateway.networking.k8s.io"
@@ -21,7 +22,7 @@ def reported(
 
 
 KINDS = ("Gateway", "ListenerSet", "GatewayClass", "ReferenceGrant", "HTTPRoute", "TLSRoute", "UDPRoute")
-NEXT = "`pbctl doctor` lists missing permissions. A bridge's OPA (--opa URL) has it all."
+NEXT = "`pbctl doctor` lists missing permissions. If a bridge runs, --opa URL has all results."
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,14 @@ def test_first_line_names_unreadable_types(
     problem = Trouble("shop/10.yaml:1", "document 1: no kind")
     assert reported(capsys, [problem, *forbidden]) == [line, NEXT, "error: shop/10.yaml:1: document 1: no kind"]
     assert len(line) <= 80
+
+
+@pytest.mark.parametrize("unread", [CRD, POLICY_KIND])
+def test_policies_of_unknown_kinds_are_said_to_be_missing(capsys: pytest.CaptureFixture[str], unread: str) -> None:
+    assert reported(capsys, [Trouble(unread, "403", forbidden=True)]) == [
+        "Incomplete: you can't read policy CRDs",
+        f"Policies of kinds without a preset are missing. {NEXT}",
+    ]
 
 
 def test_rejected_rego_and_other_problems_keep_their_lines(capsys: pytest.CaptureFixture[str]) -> None:
