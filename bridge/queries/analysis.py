@@ -250,7 +250,7 @@ class Analysis:
     further ones, and the result of the query `differences`. An introduced problem of an object that does not change has
     `causes`: the keys of the changed objects each of which alone introduces it. `is_guarded`: there are Constraints.
     `outcomes` are those of created policies, if the analysis is for the page. `errors` are `(FILE:LINE or "", message)`
-    of what could not be read: the rest does not count as free of problems.
+    of what could not be read, so the rest may have more problems.
     """
 
     created: list[str]
