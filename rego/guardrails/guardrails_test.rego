@@ -177,6 +177,25 @@ test_every_value_of_policies_that_all_apply_is_within_bounds if {
 	_messages(found) == {"limit of SecurityPolicy must be at most 5, not 9"}
 }
 
+_denials(names) := {"example.com/SecurityPolicy": {
+	"spec": [{"action": "Deny", "paths": [name]} | some name in names],
+	"origins": {sprintf("/%d", [place]): sprintf("example.com/SecurityPolicy/infra/%s", [name]) | some place, name in names},
+}}
+
+test_each_policy_of_those_that_all_apply_stays_in_effect if {
+	former := {"before": _denials(["admin", "debug"])}
+	weakened := [_messages(found) |
+		some names in [["admin"], ["debug", "admin", "third"], ["admin", "renamed"], []]
+		found := no_weakening.violations_at(object.union(_target(_denials(names)), former), {"kinds": ["example.com/SecurityPolicy"]}, []) with data.kinds as _kinds
+	]
+	weakened == [
+		{"fields of SecurityPolicy/infra/debug are no longer in effect: action, paths"},
+		set(),
+		set(),
+		{"fields of SecurityPolicy/infra/admin are no longer in effect: action, paths", "fields of SecurityPolicy/infra/debug are no longer in effect: action, paths"},
+	]
+}
+
 test_a_misspelled_kind_or_field_is_unknown if {
 	no_kind := "parameters: unknown policy kind example.com/SecurtyPolicy"
 	no_field := "parameters: the field must be a JSON pointer such as /a/b, not timeout"

@@ -42,7 +42,7 @@ _lost(kind, former, effect, fields) := {{"message": message, "severity": "unknow
 	lost := {found |
 		some field in fields
 		some found in effective.leaves_at(former, field)
-		not effective.has_value(effect, found.path)
+		_is_lost(former, effect, found)
 	}
 	some policy in {policy | some found in lost; some policy in found.policies}
 	paths := sort({found.path | some found in lost; policy in found.policies})
@@ -50,4 +50,18 @@ _lost(kind, former, effect, fields) := {{"message": message, "severity": "unknow
 		effective_targets.described(policy),
 		concat(", ", [effective.field_name(path) | some path in paths]),
 	])
+}
+
+_is_lost(_, effect, found) if not effective.has_value(effect, found.path)
+
+# Where every policy applies, another one's value at the field does not replace it.
+_is_lost(former, effect, found) if {
+	is_array(former.spec)
+	left := effective.values_at(effect, found.path)
+	count(left) < count(effective.values_at(former, found.path))
+	every value in left {
+		every policy in found.policies {
+			not policy in value.policies
+		}
+	}
 }
