@@ -203,14 +203,20 @@ _is_value(found, feature) if {
 	object.get(feature, "value", found) == found
 }
 
-# Policies act at a named target only if it, or its Namespace, has a label, and neither is known to have it.
+# Policies act at a named target only if it, or else its Namespace, has a label that names what serves it.
 _without_label(policy_kind, path, outcomes) := {message |
 	object_key := keys.object_of(path[count(path) - 1])
 	label := kinds.target_condition(policy_kind, keys.type_of(object_key), "label")
-	object.get(lookup.get(object_key), ["metadata", "labels", label], "none") == "none"
-	object.get(lookup.namespace_labels(keys.namespace(object_key)), label, "none") == "none"
+	of_namespace := object.get(lookup.namespace_labels(keys.namespace(object_key)), label, "")
+	name := object.get(lookup.get(object_key), ["metadata", "labels", label], of_namespace)
+	why := _why_unserved(name, keys.describe(object_key), label)
 	some one in outcomes
 	some ref in policies.named_refs(one.policy)
 	ref.object == object_key
-	message := sprintf("%s: it names %s, and neither that nor its Namespace has the label %s", [keys.describe(one.policy), keys.describe(object_key), label])
+	message := sprintf("%s: it names %s", [keys.describe(one.policy), why])
 }
+
+_why_unserved("", described, label) := sprintf("%s, and neither that nor its Namespace has the label %s", [described, label])
+
+# Istio reserves the name.
+_why_unserved("none", described, label) := sprintf("%s, whose label %s is none", [described, label])

@@ -193,3 +193,32 @@ test_unread_parents_of_a_route_are_one_reason_and_not_that_it_is_not_attached if
 	[one.incomplete | some one in found] == [["you can't read Gateway/infra/edge, Gateway/infra/inner, which may change this result"]]
 	not found[0].notAttached
 }
+
+_label := "example.com/served-by"
+
+_served := testing.policykind({
+	"group": "example.com", "kind": "TimeoutPolicy", "class": "Direct",
+	"targets": [{"group": "", "kind": "Service", "label": _label}],
+})
+
+_labeled(obj, labels) := object.union(obj, {"metadata": {"labels": labels}})
+
+_doubts(of_namespace, of_service) := [one | some entry in found; some one in object.get(entry, "incomplete", [])] if {
+	found := effective.policies_of("example.com/TimeoutPolicy", "core/Service/shop/web", "") with input as {"changes": {"upsert": [
+		_served,
+		_labeled(testing.resource("v1", "Namespace", "", "shop"), of_namespace),
+		_labeled(testing.service("web", [{"port": 80}]), of_service),
+		testing.timeout("slow", 1, [testing.service_ref("web")], {"request": "5s"}),
+	]}}
+	count(found) > 0
+}
+
+test_the_label_of_the_target_decides_before_that_of_its_namespace if {
+	_doubts({_label: "one"}, {}) == []
+	_doubts({}, {_label: "one"}) == []
+	_doubts({_label: "none"}, {_label: "one"}) == []
+	_doubts({}, {}) == ["TimeoutPolicy/shop/slow: it names Service/shop/web, and neither that nor its Namespace has the label example.com/served-by"]
+	every labels in [[{_label: "one"}, {_label: "none"}], [{_label: "none"}, {}]] {
+		_doubts(labels[0], labels[1]) == ["TimeoutPolicy/shop/slow: it names Service/shop/web, whose label example.com/served-by is none"]
+	}
+}
