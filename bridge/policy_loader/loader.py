@@ -204,9 +204,6 @@ class Entry:
                 self.reject(failure.problems, final=True)
                 self.others = failure.others
                 self.withdrawn += 1
-                if failure.again:
-                    now = asyncio.get_running_loop().time()
-                    self.again = now + _RETRY * 2 ** min(self.withdrawn - 1, _MOST_DOUBLINGS)
 
     def readmit(self, now: float = math.inf) -> None:
         """Let a version that OPA rejected be checked again, if that is due at this time."""
@@ -303,6 +300,8 @@ class Loader:
         self._former: list[Submission] = []  # the previously served set
         self._contents: dict[str, Mapping[Key, Submission]] = {}  # of bundles that OPA may have, by revision
         self._failures: list[Failure] = []  # versions that the next selection withdraws
+        # By the author of a module that fails in evaluations, its version, and who was withdrawn because of that.
+        self._suspects: dict[Key, tuple[Submission | None, frozenset[Key]]] = {}
         self._sound: set[Key] = set()  # authors whose modules in this set do not fail on examples
         self._digests = ("", "")  # of the modules that declare links, and of those that merge policies
         self._links: str | None = ""  # the first of them; None before the bundle with these modules is served
@@ -367,6 +366,7 @@ class Loader:
 
     def remove(self, author: Key) -> None:
         """Remove an author's submission."""
+        self._suspects.pop(author, None)
         if self._entries.pop(author, None):
             self.reconsider()
 
@@ -467,7 +467,32 @@ class Loader:
             return
         log.warning("module failed", submission=str(entry.submitted.author), why=fault.problem.message)
         self._withdraw(entry, entry.chosen, [fault])
+        if fault.author:
+            self._clear_suspects(fault.author, entry.submitted.author)
         self.reconsider()
+
+    def _clear_suspects(self, failing: Key, culprit: Key) -> None:
+        """Let those join again who were withdrawn because of the same module before: it fails without them, too.
+
+        If it fails since one of them is back, the others stay where they are.
+        """
+        version = self._entries[failing].submitted if failing in self._entries else None
+        known, suspects = self._suspects.get(failing, (version, frozenset[Key]()))
+        suspects = suspects if known is version else frozenset()
+        self._suspects[failing] = (version, suspects | {culprit})
+        for author in () if culprit in suspects else suspects:
+            if (entry := self._entries.get(author)) and entry.final and entry.withdrawn:
+                if culprit == failing:  # the module itself
+                    entry.readmit()
+                    self._alone.add([author])
+                else:
+                    self._join_later(entry)
+
+    def _join_later(self, entry: Entry) -> None:
+        """Check a version that OPA rejected once more, after a time that doubles."""
+        delay = _RETRY * 2 ** min(entry.withdrawn - 1, _MOST_DOUBLINGS)
+        entry.again = asyncio.get_running_loop().time() + delay
+        self._alone.add_later(entry.submitted.author, delay)
 
     def _rank(self, served: Submission) -> tuple[int, tuple[bool, str, Key]]:
         """Return a sort key: the version that joined the set last is the last."""
@@ -666,8 +691,8 @@ class Loader:
         for failure in self._failures:
             if entry := self._entries.get(failure.version.author):
                 entry.withdraw(failure)
-                if entry.again < math.inf:
-                    self._alone.add_later(failure.version.author, entry.again - asyncio.get_running_loop().time())
+                if failure.again and entry.withdrawn:
+                    self._join_later(entry)
         self._failures.clear()
         present = {id(entry.submitted) for entry in self._entries.values()}
         for entry in self._entries.values():

@@ -436,6 +436,29 @@ async def test_younger_author_with_a_contradicting_member_goes(bench: Bench) -> 
     await bench.until_active("b")
 
 
+async def test_younger_author_returns_if_a_module_fails_without_it_too(bench: Bench) -> None:
+    bench.put("config", data={"values": [1]})
+    bench.put("a", "package shared\n\nx := value if some value in data.team.config.values\n")
+    bench.put("c", "package bridge.strategies.c\n\nresult := data.shared.x if input.policyKind\n")
+    await bench.until_active("config", "a", "c")
+    bench.put("b", "package shared\n\ndeny contains 1\n")
+    await bench.until_active("b")
+    bench.put("config", data={"values": [1, 2]}, version="2")
+    await bench.until_active("config", version="2")
+
+    async def blamed() -> bool:
+        with pytest.raises(OpaRejected) as failed:
+            await bench.opa.ask("bridge/strategies/c/result", PAIR)
+        return await bench.loader.blame(failed.value)
+
+    assert await blamed()
+    assert (await bench.refused("b"))[2] == "eval_conflict_error"
+    assert await blamed()
+    assert (await bench.refused("a"))[2] == "eval_conflict_error"
+    await bench.until_active("b")
+    assert await bench.opa.get("shared/deny") == [1]
+
+
 async def test_contradiction_on_an_object_is_reported_to_the_youngest_author_of_the_package(bench: Bench) -> None:
     bench.put("young", 'package team\n\nvalues contains 2 if input.role == "db"\n', created=YOUNGER)
     bench.put("old", CHOICE, created=OLDER)
