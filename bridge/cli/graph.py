@@ -67,7 +67,7 @@ def graph(**options: Any) -> int:
     picture, code = read(asked.source, ask)
     click.echo(draw(picture, asked.output), nl=False)
     if asked.output == "dot" and sys.stdout.isatty():
-        print_error("For graphviz: `| dot -Tsvg`. `pbctl tree` draws here, -o svg for a browser.")
+        print_error("For graphviz: `| dot -Tsvg`. `pbctl tree` draws in the terminal, -o svg for a browser.")
     return code
 
 

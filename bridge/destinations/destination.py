@@ -145,7 +145,7 @@ class Destination:
         read = await self._storage.read(OWNER)
         if read is None:
             if not self._is_writer and (other := await self._storage.find_any()):
-                raise StorageError(f"{other} is there, which no bridge wrote: use an empty prefix or repository")
+                raise StorageError(f"it contains {other}, which no bridge wrote: use an empty prefix or repository")
             await self._become_writer(None)
             return
         content, stored = read

@@ -74,7 +74,7 @@ class OpaUndefined(OpaError):
     """OPA has no document or rule at `path`, or the rule is undefined for this input."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"OPA has nothing at /v1/data/{path}: check that the bridge's modules are loaded")
+        super().__init__(f"OPA has no document at /v1/data/{path}: check that the bridge's modules are loaded")
         self.path = path
 
 

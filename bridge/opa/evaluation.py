@@ -23,7 +23,7 @@ async def evaluate(query: str, query_input: Mapping[str, Any], *, limit: float =
     """
     found = search(OPA).found
     if found is None:
-        raise OpaError("no opa on this machine: `pbctl admin doctor` gets it")
+        raise OpaError("no opa on this machine: `pbctl doctor` installs it")
     try:
         async with asyncio.timeout(limit):
             output = await _run(found.path, query, msgspec.json.encode(query_input))

@@ -255,7 +255,7 @@ def suite_schema() -> dict[str, Any]:
 async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> tuple[dict[str, Any], list[str]]:
     """Return a suite with what is in effect now, a test for each object, and a text for each result that it lacks.
 
-    It lacks what no expectation can hold: answers that are not certain, and paths that no one node tells apart.
+    It lacks what no expectation can hold: answers that are not certain, and paths that no single node distinguishes.
     """
     by_object: dict[Key, list[dict[str, Any]]] = {}
     left_out: list[str] = []
@@ -274,7 +274,7 @@ async def draft_suite(opa: Opa, kind: str | None, namespace: str | None) -> tupl
             elif "spec" not in path or "incomplete" in path:
                 left_out.append(f"{where}: {'; '.join(path.get('incomplete', ())) or path['error']['message']}")
             elif via is None:
-                left_out.append(f"{where}: no one node is on this path only")
+                left_out.append(f"{where}: no node is on this path alone")
             else:
                 about = {"target": name(key), "policyKind": entry["policyKind"]}
                 about |= {"via": name(parse_key(via))} if via else {}
@@ -466,7 +466,7 @@ class _Judge:
     async def _entry(self, request: Request, answer: Entry) -> AsyncIterator[str]:
         """Compare the answer at one entry point."""
         if answer["undecided"] and (request.effective or not isinstance(request.rule, msgspec.UnsetType)):
-            yield f"cannot tell the rule: {answer['nearest']['message']}"
+            yield f"the rule is unknown: {answer['nearest']['message']}"
             return
         wanted: dict[str, str | None] = {"listener": request.listener} if request.listener else {}
         if not isinstance(request.rule, msgspec.UnsetType):

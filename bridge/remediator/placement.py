@@ -322,8 +322,9 @@ class Placement(WriteLoop[str], Derived[str]):
         declared = await self._deciding.declared([key])
         names = self._flips.stop(key, declared.get(key), now)
         why = (
-            f"{', '.join(names)}: set {self._flips.most} times within a minute, and to be set again: the policy, or "
-            f"another writer, flips; left alone for {REST / 60:g} minutes, or until the policy or the object changes"
+            f"{', '.join(names)}: set {self._flips.most} times within a minute, because the policy or another writer "
+            f"keeps changing it; the bridge sets it again after {REST / 60:g} minutes, or when the policy or object "
+            "changes"
         )
         self._reports("Write", key, plan.decided.object, STOPPED, why)
 

@@ -200,7 +200,7 @@ class Rejections(_Reasons[Key]):
             return
         self.counts[change.type_id] += change.key not in self
         self[change.key] = change.reason
-        message = f"Policies do not see this object: {change.reason}."
+        message = f"Policies cannot use this object: {change.reason}."
         self._record(change.identity, "Warning", "NotReplicated", message)
         self._report_later(change.key)
 

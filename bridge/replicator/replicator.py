@@ -35,7 +35,8 @@ BRISK = 3.0  # seconds of frequent checks: an OPA that has just started soon res
 
 
 _NO_MODULES = (
-    "OPA has not loaded the bridge's modules yet (if you set opa_url, start that OPA with what `pbctl admin opa-config` prints)"
+    "OPA has not loaded the bridge's modules yet "
+    "(if you set opa_url, start that OPA with what `pbctl admin opa-config` prints)"
 )
 
 

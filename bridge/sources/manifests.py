@@ -738,7 +738,7 @@ class ManifestState:
             except ManifestError as error:
                 if first:
                     raise
-                lost.append(Trouble(str(path), f"{error}; its previous objects stay", retried=self._retried))
+                lost.append(Trouble(str(path), f"{error}; its previous objects are kept", retried=self._retried))
                 files |= {name: self._files[name] for name in self._found.get(path, ())}
                 continue
             if path.is_dir():

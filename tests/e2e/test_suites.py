@@ -317,9 +317,9 @@ FORKED: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"request": {"input": {"host": "tea.test", "path": "/aaaa"}, "rule": None}},
-        ["cannot tell the rule: Cannot tell"],
+        ["the rule is unknown: Cannot tell"],
     ),
-    ({"request": {"input": {"host": "tea.test", "path": "/aaaa"}, "effective": [TIMEOUT]}}, ["cannot tell the rule"]),
+    ({"request": {"input": {"host": "tea.test", "path": "/aaaa"}, "effective": [TIMEOUT]}}, ["the rule is unknown"]),
     ({"effective": [{**POT, "outcomes": {"AuthorizationPolicy/bots": "Programmed"}}]}, []),
     (
         {

@@ -96,7 +96,7 @@ def test_graph_for_graphviz_has_a_hint_at_a_terminal_alone(
     bridge: Run, environment: dict[str, str], folder: Path, folder_opa: str
 ) -> None:
     drawn = ["graph", "gtw/infra/internal", "--opa", folder_opa]
-    hint = "`pbctl tree` draws here, -o svg for a browser."
+    hint = "`pbctl tree` draws in the terminal, -o svg for a browser."
     assert hint in run_warm_at_a_terminal(drawn, environment, 80, folder)
     assert hint not in run_warm_at_a_terminal([*drawn, "-o", "mermaid"], environment, 80, folder)
     assert bridge(*drawn).stderr == ""

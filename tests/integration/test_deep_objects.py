@@ -118,7 +118,7 @@ async def test_too_deep_object_is_dropped_and_its_type_continues(
     [reported] = [log for log in logs if log["event"] == "objects rejected"]
     assert reported["reason"] == "it is nested more than 200 levels deep"
     assert [key.rpartition("/")[2] for key in reported["keys"]] == ["beyond", "deep", "deeper"]
-    message = "NotReplicated: Policies do not see this object: it is nested more than 200 levels deep."
+    message = "NotReplicated: Policies cannot use this object: it is nested more than 200 levels deep."
     assert sorted(events) == [("beyond", message), ("deep", message), ("deeper", message)]
 
 

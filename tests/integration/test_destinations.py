@@ -117,7 +117,7 @@ async def test_place_of_others_is_refused(server: StorageServer) -> None:
         for refused, why in {
             west: "belongs to the cluster 'east'",
             other_key: "a bridge with another key",
-            nameless: "a-file is there, which no bridge wrote",
+            nameless: "it contains a-file, which no bridge wrote",
         }.items():
             async with at_work(refused):
                 refused.offer("all", b"other", "9")

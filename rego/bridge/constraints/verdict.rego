@@ -131,7 +131,7 @@ _rule_of(policy) := "violation" if not is_guardrail(policy)
 _meanwhile := {
 	"deny": "matching objects are denied",
 	"warn": "matching objects cause warnings",
-	"dryrun": "matching objects count as violations",
+	"dryrun": "matching objects are reported as violations",
 }
 
 _not_replicated(name, replicated) := {concat("/", [keys.group_name(group), kind]) |

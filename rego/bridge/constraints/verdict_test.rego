@@ -176,7 +176,7 @@ test_a_policy_that_is_not_loaded_is_reported_with_the_consequence if {
 	[status, reason, message] := _accepted(object.union(_limits, {"policy": "testing.gone"}), null)
 	[status, reason] == ["False", "PolicyNotFound"]
 	message == "policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"
-	every action, effect in {"warn": "cause warnings", "dryrun": "count as violations"} {
+	every action, effect in {"warn": "cause warnings", "dryrun": "are reported as violations"} {
 		gone := object.union(_limits, {"policy": "testing.gone", "enforcementAction": action})
 		endswith(_accepted(gone, null)[2], concat(" ", [": until then, matching objects", effect]))
 	}

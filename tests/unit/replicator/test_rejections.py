@@ -83,5 +83,5 @@ async def test_each_rejection_is_recorded_once_a_reason() -> None:
     rejections.take_in(rejected("a"))
     rejections.take_in(rejected("a"))
     assert reported == [
-        ("a", "Warning", "NotReplicated: Policies do not see this object: it is too deep."),
+        ("a", "Warning", "NotReplicated: Policies cannot use this object: it is too deep."),
     ]
