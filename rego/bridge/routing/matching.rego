@@ -152,7 +152,14 @@ _unknown(node, reading, match) := "" if {
 	every pattern in match.patterns {
 		regex.match(pattern[1], object.get(requests.request, pattern[0], ""))
 	}
+} else := dialect_message if {
+	# A pattern that does not compile neither matches nor differs.
+	every pattern in match.patterns {
+		not _differs(pattern)
+	}
 }
+
+_differs(pattern) if regex.match(pattern[1], object.get(requests.request, pattern[0], "")) == false
 
 _has_patterns(match) if match.patterns != []
 _has_patterns(match) if match.heavy
@@ -160,6 +167,8 @@ _has_patterns(match) if match.heavy
 _delegation(match) := {delegated_message | match.delegated}
 
 delegated_message := "it delegates the request to other routes, which are not followed at an edge with effective policies only, beyond three steps, or where a path is joined to a regular expression"
+
+dialect_message := "a pattern of it is not valid in RE2, the dialect of the bridge"
 
 overweight_message := "the patterns of the routes for this request are too many to compile, and those of this route are the heaviest"
 

@@ -42,8 +42,6 @@ excess(pattern) := sprintf("has %d characters, at most %d are compiled", [count(
 	count(pattern) > _pattern_bounds.length
 } else := sprintf("weighs %d, at most %d is compiled", [pattern_weight(pattern), _pattern_bounds.weight]) if {
 	pattern_weight(pattern) > _pattern_bounds.weight
-} else := "is not valid in RE2, the dialect of the bridge" if {
-	not regex.is_valid(pattern)
 }
 
 # Why a pattern of a condition is not compared with the request.

@@ -126,6 +126,15 @@ test_request_that_a_heavy_pattern_might_take_is_undecided if {
 	[one.reason | some one in answer.nearest.candidates] == ["PatternNotCompiled"]
 }
 
+test_request_that_a_pattern_of_another_dialect_might_take_is_undecided if {
+	every pattern in ["/(?!public).*", "/private(", "/[z-a]"] {
+		answer := _of_patterns({"path": "/private"}, [_pattern_route("other", "2026-01-01T00:00:00Z", [pattern])])
+		[one.message | some one in answer.undecided] == ["a pattern of it is not valid in RE2, the dialect of the bridge"]
+		answer.nearest.reason == "CannotTell"
+	}
+	_of_patterns({"path": "/private"}, [_pattern_route("other", "2026-01-01T00:00:00Z", ["/public.*"])]).undecided == []
+}
+
 test_request_that_a_better_match_takes_is_decided if {
 	exact := testing.route("exact", [{"name": "public", "namespace": "infra"}], [{"name": "only", "matches": [{"path": {"type": "Exact", "value": "/aaa"}}]}])
 	heavy := _pattern_route("heavy", "2026-01-01T00:00:00Z", [_heavy])
