@@ -716,6 +716,10 @@ def _discover_a_filter(proxy: Proxy) -> None:
     proxy.manager["http_filters"].insert(0, {"name": "envoy.filters.http.fault", "config_discovery": {}})
 
 
+def _name_no_listener(proxy: Proxy) -> None:
+    del proxy.host["metadata"]["filter_metadata"]["envoy-gateway"]["resources"][0]["sectionName"]
+
+
 def _route_a_part_of_the_requests_elsewhere(proxy: Proxy) -> None:
     part = {"match": {"path_separated_prefix": "/checkout/pay"}, "route": {"cluster": "x"}}
     proxy.host["routes"].insert(0, {"name": "patched", **part})
@@ -731,6 +735,7 @@ def _route_a_part_of_the_requests_elsewhere(proxy: Proxy) -> None:
         _listen_at_another_port,
         _run_code_on_all_requests,
         _discover_a_filter,
+        _name_no_listener,
         _route_a_part_of_the_requests_elsewhere,
     ],
 )

@@ -103,6 +103,7 @@ _known := {
 		"stripMatchingHostPort", "stripAnyHostPort", "stripTrailingHostDot", "streamErrorOnInvalidHttpMessage", "upgradeConfigs",
 		"typedHeaderValidationConfig", "appendXForwardedPort", "addUserAgent", "appendLocalOverload", "proxyStatusConfig",
 	},
+	"filter for HTTP": {"name", "typedConfig", "configDiscovery", "isOptional", "disabled"},
 	"thresholds": {
 		"priority", "maxConnections", "maxPendingRequests", "maxRequests", "maxRetries", "trackRemaining", "maxConnectionPools",
 	},
@@ -114,6 +115,10 @@ _known := {
 unknown(message, config) := [sprintf("the rules do not know %s of the %s", [field, message]) |
 	some field in ((object.keys(config) - _known[message]) - {"@type"})
 ]
+
+# METADATA
+# description: Why the hosts of a configuration of routes do not show its requests.
+unknown_ports(config) := ["the rules do not know which requests with a port in their host it takes" | not config.ignorePortInHostMatching]
 
 # METADATA
 # description: Why nothing is known of a rule at a route that sends no requests to a backend.
@@ -142,7 +147,15 @@ unknown_of_manager(listener, chain, manager) := array.flatten([
 	unknown("filter chain", chain),
 	unknown("connection manager", manager),
 	[text | some one in manager.upgradeConfigs; some text in unknown("upgrade", one)],
+	[text | some one in manager.httpFilters; some text in unknown("filter for HTTP", one)],
 ])
+
+# METADATA
+# description: The filters of a route, of the clusters of its split, of a virtual host or of a configuration of routes, as maps by name.
+own_filters(resource) := array.concat(
+	[configs | configs := shared(resource).typedPerFilterConfig],
+	[configs | configs := shared(resource).route.weightedClusters.clusters[_].typedPerFilterConfig],
+)
 
 # METADATA
 # description: |

@@ -161,10 +161,7 @@ facts contains {
 	"proxy": resource.proxy,
 	"key": _routes_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
-	"unknown": array.concat(
-		envoy.unknown("configuration of routes", resource.config),
-		["the rules do not know which requests with a port in their host it takes" | not resource.config.ignorePortInHostMatching],
-	),
+	"unknown": array.concat(envoy.unknown("configuration of routes", resource.config), envoy.unknown_ports(resource.config)),
 } if {
 	some resource in input.resources.routes
 	_listener(resource.config.name)
@@ -483,6 +480,9 @@ _origin(one) := one.exact if {
 # A route may ask another service than the listener's filter.
 _of_check(filters) := envoy.unread({_sp: ["/extAuth/failOpen", "/extAuth/http/path"]})[_sp] if {
 	some one in filters.ext_authz
+	object.keys(one.config) - {"@type", "checkSettings"} != set()
+} else := envoy.unread({_sp: ["/extAuth/failOpen", "/extAuth/http/path"]})[_sp] if {
+	some one in filters.ext_authz
 	object.keys(object.get(one.config, "checkSettings", {})) - {"contextExtensions", "disableRequestBodyBuffering", "withRequestBody"} != set()
 } else := {}
 
@@ -493,7 +493,9 @@ _of_authorization(filters) := {
 	],
 } if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.rbac]
+	object.keys(config) - {"@type"} == {"rbac"}
 	object.keys(config.rbac) == {"matcher"}
+	object.keys(config.rbac.matcher.onNoMatch) == {"action"}
 	object.keys(config.rbac.matcher) - {"matcherList", "onNoMatch"} == set()
 	every one in object.get(config.rbac.matcher, ["matcherList", "matchers"], []) {
 		object.keys(one) - {"predicate", "onMatch"} == set()
@@ -601,15 +603,16 @@ facts contains {
 # Filters for HTTP that may answer requests, or keep others from them, before the filters that the rules know.
 _unknown_filters(manager) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
 	some filter in manager.httpFilters
-	not _is_known_filter(filter)
+	not is_known_filter(filter)
 ]
 
-# The name is anything; Envoy looks at the type.
-_is_known_filter(filter) if {
+# METADATA
+# description: The rules know what a filter for HTTP in a listener does. Its name is anything; Envoy looks at the type.
+is_known_filter(filter) if {
 	envoy.filter_kind(filter.typedConfig) in _of_other_features
 }
 
-_is_known_filter(filter) if {
+is_known_filter(filter) if {
 	type := _type(filter.name)
 	envoy.is_of_type(filter.typedConfig, _messages[type][0])
 	_acts_at_routes_only(type, filter)

@@ -498,7 +498,10 @@ test_authorization_with_other_rules_beside_is_not_read if {
 test_authorization_with_rules_of_another_form_is_not_read if {
 	deny := {"action": {"typedConfig": {"action": "DENY"}}}
 	nested := {"predicate": {}, "onMatch": {"matcher": {"onNoMatch": deny}}}
-	every matcher in [{"matcherTree": {}, "onNoMatch": deny}, {"matcherList": {"matchers": [nested]}, "onNoMatch": deny}] {
+	every matcher in [
+		{"matcherTree": {}, "onNoMatch": deny}, {"matcherList": {"matchers": [nested]}, "onNoMatch": deny},
+		{"onNoMatch": object.union(deny, {"matcher": {}})},
+	] {
 		not "/authorization/defaultAction" in object.keys(_filter_values(_sp, "envoy.filters.http.rbac", {"rbac": {"matcher": matcher}}))
 	}
 }
@@ -517,7 +520,7 @@ test_filter_with_the_name_of_another_one_is_unknown if {
 	{text | some fact in _facts([listener]); some text in fact.unknown; contains(text, "filter ")} == {"the rules do not know what the filter envoy.filters.http.health_check does"}
 }
 
-_unknown_of_filter(filter) := {text | some fact in _facts([_with_filters([filter])]); some text in fact.unknown; contains(text, "filter ")}
+_unknown_of_filter(filter) := {text | some fact in _facts([_with_filters([filter])]); some text in fact.unknown; contains(text, " filter ")}
 
 test_filter_for_policies_that_acts_on_all_requests_is_unknown if {
 	script := {"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua", "defaultSourceCode": {"inlineString": "answer()"}}
@@ -540,6 +543,11 @@ test_filter_for_policies_that_acts_on_all_requests_is_unknown if {
 test_route_that_asks_another_service_does_not_state_that_of_the_listener if {
 	_check_values({"contextExtensions": {}}) == {}
 	_check_values({"httpService": {}}) == {"/extAuth/failOpen": {"unread": true}, "/extAuth/http/path": {"unread": true}}
+}
+
+test_filter_with_a_setting_that_the_rules_do_not_know_is_unknown if {
+	filter := {"name": "envoy.filters.http.router", "matcher": {}, "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}
+	_unknown_of_filter(filter) == {"the rules do not know matcher of the filter for HTTP"}
 }
 
 _check_values(settings) := object.filter(

@@ -175,17 +175,12 @@ facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _override
 _unknown_overrides(resource) := unknown if {
 	not contains(object.get(resource, "routeConfig", object.get(resource.config, "name", "")), "/") # as Envoy Gateway names them
 	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
-		some configs in _own_filters(resource)
+		some configs in envoy.own_filters(resource)
 		some name, config in configs
 		_changes_policies(config)
 	]
 	count(unknown) > 0
 }
-
-_own_filters(resource) := array.concat(
-	[configs | configs := envoy.shared(resource).typedPerFilterConfig],
-	[configs | configs := envoy.shared(resource).route.weightedClusters.clusters[_].typedPerFilterConfig],
-)
 
 _changes_policies(config) if {
 	some name in ["RBACPerRoute", "PerRouteConfig", "FilterConfig", "ExtAuthzPerRoute"]
@@ -217,7 +212,7 @@ _unknown_of_chain(chain) := array.flatten([
 		last := max([place | some place, filter in filters; _decides(filter)])
 		some place, filter in filters
 		place < last
-		not _is_known_filter(object.get(filter, ["typedConfig", "@type"], ""))
+		not is_known_filter(filter)
 	],
 	[sprintf("the rules do not know %s of the filter for authorization", [name]) |
 		some filter in _filters(chain)
@@ -236,11 +231,13 @@ _decides(filter) if envoy.is_of_type(filter.typedConfig, "RBAC")
 
 _decides(filter) if envoy.is_of_type(filter.typedConfig, "JwtAuthentication")
 
-# The messages of filters that Istio has before those that decide: others may answer requests.
-_is_known_filter(type) if regex.replace(type, `^.*[./]`, "") in _known_filters
+# METADATA
+# description: A filter is one of those that Istio has before those that decide. Others may answer requests.
+is_known_filter(filter) if regex.replace(filter.typedConfig["@type"], `^.*[./]`, "") in _known_filters
 
 # Messages of many filters have these names.
-_is_known_filter(type) if {
+is_known_filter(filter) if {
+	type := filter.typedConfig["@type"]
 	regex.match(`\.(Filter)?Config$`, type)
 	regex.match(`[./](istio|grpc_stats|set_filter_state|set_metadata)\.`, type)
 }
@@ -265,7 +262,7 @@ _rules(filters) := {rule |
 	[found] := regex.find_all_string_submatch_n(`^(istio-ext-authz-.*-)?ns\[([^\]]+)\]-policy\[([^\]]+)\]-rule\[([0-9]+)\]$`, name, 1)
 	is_custom := startswith(found[1], "istio-ext-authz-")
 	custom == is_custom
-	_has_effect(custom, name, array.slice(filters, order, count(filters)))
+	_has_effect(custom, name, object.get(filter.typedConfig, "shadowRulesStatPrefix", ""), array.slice(filters, order, count(filters)))
 	rule := {
 		"policy": keys.format("security.istio.io", "AuthorizationPolicy", found[2], found[3]),
 		"place": to_number(found[4]),
@@ -275,19 +272,23 @@ _rules(filters) := {rule |
 }
 
 # A later filter asks the provider about the requests that the rules of its policies match.
-_has_effect(false, _, _)
+_has_effect(false, _, _, _)
 
-_has_effect(true, name, later) if {
+_has_effect(true, name, prefix, later) if {
 	some filter in later
 	envoy.is_of_type(filter.typedConfig, "ExtAuthz")
 	not filter.disabled
 	not filter.typedConfig.filterEnabled
-	_is_enabled_for(object.get(filter.typedConfig, "filterEnabledMetadata", {}), name)
+	_is_enabled_for(object.get(filter.typedConfig, "filterEnabledMetadata", {}), name, prefix)
 }
 
-_is_enabled_for({}, _)
+_is_enabled_for({}, _, _)
 
-_is_enabled_for(matcher, name) if startswith(name, matcher.value.stringMatch.prefix)
+_is_enabled_for(matcher, name, prefix) if {
+	object.remove(matcher, ["value"]) == {"filter": "envoy.filters.http.rbac", "path": [{"key": sprintf("%sshadow_effective_policy_id", [prefix])}]}
+	object.keys(matcher.value.stringMatch) == {"prefix"}
+	startswith(name, matcher.value.stringMatch.prefix)
+}
 
 _action(true, _) := "CUSTOM"
 

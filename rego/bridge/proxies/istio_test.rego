@@ -71,7 +71,7 @@ test_filters_name_policies_and_their_actions if {
 		_rbac({"rules": {"action": "DENY", "policies": {"ns[istio-system]-policy[mesh]-rule[0]": _any}}}),
 		_rbac({"rules": {"policies": {"ns[shop]-policy[open]-rule[0]": _any}}, "shadowRules": {"policies": {"ns[shop]-policy[tried]-rule[0]": _any}}}),
 		_asking,
-		_ext_authz({"filterEnabledMetadata": {"value": {"stringMatch": {"prefix": "istio-ext-authz-asked"}}}}),
+		_ext_authz({"filterEnabledMetadata": _matched_by("istio_ext_authz_", {"prefix": "istio-ext-authz-asked"})}),
 	])
 	{policy: values["/action"] | some policy, values in fact.values; policy != _ra} == {
 		"security.istio.io/AuthorizationPolicy/shop/seen": "AUDIT",
@@ -85,7 +85,10 @@ test_filters_name_policies_and_their_actions if {
 _ext_authz(config) := {"name": "envoy.filters.http.ext_authz", "typedConfig": object.union({"@type": "type.googleapis.com/envoy.extensions.filters.http.ext_authz.v3.ExtAuthz"}, config)}
 
 # Rules whose matches a later filter asks a provider about.
-_asking := _rbac({"shadowRules": {"action": "DENY", "policies": {"istio-ext-authz-asked-ns[shop]-policy[asked]-rule[0]": _any}}})
+_asking := _rbac({"shadowRulesStatPrefix": "istio_ext_authz_", "shadowRules": {"action": "DENY", "policies": {"istio-ext-authz-asked-ns[shop]-policy[asked]-rule[0]": _any}}})
+
+# What turns the filter on: the policy that rules in shadow match.
+_matched_by(prefix, match) := {"filter": "envoy.filters.http.rbac", "path": [{"key": sprintf("%sshadow_effective_policy_id", [prefix])}], "value": {"stringMatch": match}}
 
 test_policy_that_asks_a_provider_needs_a_later_filter_that_does if {
 	every filters in [
@@ -93,7 +96,10 @@ test_policy_that_asks_a_provider_needs_a_later_filter_that_does if {
 		[_ext_authz({}), _asking],
 		[_asking, object.union(_ext_authz({}), {"disabled": true})],
 		[_asking, _ext_authz({"filterEnabled": {"defaultValue": {"numerator": 0}}})],
-		[_asking, _ext_authz({"filterEnabledMetadata": {"value": {"stringMatch": {"prefix": "istio-ext-authz-other"}}}})],
+		[_asking, _ext_authz({"filterEnabledMetadata": _matched_by("istio_ext_authz_", {"prefix": "istio-ext-authz-other"})})],
+		[_asking, _ext_authz({"filterEnabledMetadata": _matched_by("other_", {"prefix": "istio-ext-authz"})})],
+		[_asking, _ext_authz({"filterEnabledMetadata": _matched_by("istio_ext_authz_", {"exact": "istio-ext-authz-asked"})})],
+		[_asking, _ext_authz({"filterEnabledMetadata": object.union(_matched_by("istio_ext_authz_", {"prefix": "istio-ext-authz"}), {"invert": true})})],
 	] {
 		_chain_fact(filters).names == {_ap: []}
 	}

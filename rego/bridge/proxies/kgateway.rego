@@ -75,7 +75,11 @@ facts contains {
 	"key": _routes_key(resource.config.name),
 	"updated": object.get(resource, "updated", ""),
 	"origins": _origins(resource.config),
-	"unknown": array.concat(_unknown("configuration of routes", resource.config, ["typedPerFilterConfig"]), _unknown_configs(resource.config)),
+	"unknown": array.flatten([
+		_unknown("configuration of routes", resource.config, ["typedPerFilterConfig"]),
+		_unknown_configs(resource.config),
+		envoy.unknown_ports(resource.config),
+	]),
 } if {
 	some resource in input.resources.routes
 	not contains(resource.config.name, "/")
@@ -224,7 +228,11 @@ facts contains {
 	"place": [resource.config.name, place],
 	"unknown": array.concat(
 		envoy.unknown_of_manager(resource.config, chain, manager),
-		array.concat(_unknown_filters(manager), ["the rules do not know which connections get its filter chain" | _has_other_conditions(resource.config)]),
+		array.flatten([
+			_unknown_filters(manager),
+			["the rules do not know which connections get its filter chain" | _has_other_conditions(resource.config)],
+			_unknown_port(resource.config, manager.rds.routeConfigName),
+		]),
 	),
 } if {
 	some resource in input.resources.listener
@@ -237,3 +245,11 @@ _has_other_conditions(listener) if {
 	some chain in envoy.chains(listener)
 	object.keys(object.get(chain, "filterChainMatch", {})) - {"serverNames"} != set()
 }
+
+# Routes for HTTP have the port in their name. Former versions listened above the privileged ports.
+_unknown_port(listener, routes) := [sprintf("its listener has port %d, not that of the Gateway", [port]) |
+	port := listener.address.socketAddress.portValue
+	startswith(routes, "listener~")
+	own := to_number(trim_prefix(routes, "listener~"))
+	not port in {own, own + 8000}
+]

@@ -77,7 +77,7 @@ test_filter_that_the_rules_do_not_know_is_named_wherever_it_is if {
 		_fact(_in_host("route", object.union(of_route, object.union(configs, {"route": {"cluster": "one"}})))).unknown == expected
 		_fact(_in_host("route", object.union(of_route, {"route": {"weightedClusters": {"clusters": [configs]}}}))).unknown == expected
 		_fact(_in_host("virtualHost", object.union(configs, {"name": "listener~80~all"}))).unknown == expected
-		_fact(_part("routes", object.union(configs, {"name": "listener~80"}))).unknown == expected
+		_fact(_part("routes", object.union(configs, {"name": "listener~80", "ignorePortInHostMatching": true}))).unknown == expected
 	}
 	manager := {"typedConfig": {
 		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
@@ -99,7 +99,7 @@ _composed(filters) := {
 test_filter_that_another_one_turns_off_is_known_by_the_filters_within if {
 	every example in [[[_typed("jwt_authn")], false], [[_typed("ext_proc")], false], [[_typed("jwt_authn"), _typed("lua")], true], [[], true]] {
 		[filters, is_unknown] := example
-		routes := _part("routes", {"name": "listener~80", "typedPerFilterConfig": {"one": _composed(filters)}})
+		routes := _part("routes", {"name": "listener~80", "ignorePortInHostMatching": true, "typedPerFilterConfig": {"one": _composed(filters)}})
 		_fact(routes).unknown == ["the rules do not know what the filter one does" | is_unknown]
 	}
 }
@@ -110,7 +110,7 @@ test_route_of_no_rule_states_its_place if {
 
 test_hosts_and_routes_name_the_policies_of_listeners_and_gateways if {
 	config := object.union(_origins({"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}), {"typedPerFilterConfig": {}})
-	routes := _fact(_part("routes", object.union(config, {"name": "listener~80"})))
+	routes := _fact(_part("routes", object.union(config, {"name": "listener~80", "ignorePortInHostMatching": true})))
 	[routes.key, routes.origins, routes.unknown] == ["routes listener~80", {_policy: {"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}}, []]
 	host := _fact(_in_host("virtualHost", object.union(config, {"name": "listener~80~all", "domains": ["A.example.com"], "requireTls": "ALL"})))
 	[host.hosts, host.unknown] == [["a.example.com"], ["the rules do not know requireTls of the virtual host"]]
@@ -129,4 +129,16 @@ test_managers_are_those_of_routes if {
 	other := {"filterChainMatch": {"sourcePrefixRanges": [{"addressPrefix": "10.0.0.0"}]}, "filters": []}
 	beside := _fact(_part("listener", {"name": "listener~443", "filterChains": [{"filters": [manager]}, other]}))
 	beside.unknown == fact.unknown
+}
+
+test_listener_at_another_port_and_hosts_with_a_port_are_unknown if {
+	manager := {"typedConfig": {
+		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+		"rds": {"routeConfigName": "listener~80"},
+	}}
+	every port, unknown in {80: [], 8080: [], 81: ["its listener has port 81, not that of the Gateway"]} {
+		listener := {"name": "listener~80", "address": {"socketAddress": {"portValue": port}}, "filterChains": [{"filters": [manager]}]}
+		_fact(_part("listener", listener)).unknown == unknown
+	}
+	_fact(_part("routes", {"name": "listener~80"})).unknown == ["the rules do not know which requests with a port in their host it takes"]
 }

@@ -32,6 +32,8 @@ _filter := "filter of Kuadrant"
 
 _managers := "connection managers with routes"
 
+_overrides := "filters of routes"
+
 # Gateways whose proxies should have the filter.
 facts contains {"vendor": vendor.name, "proxy": fact.proxy, "covers": fact.covers} if {
 	_is_used
@@ -55,11 +57,37 @@ facts contains {
 	"key": _filter,
 	"among": _managers,
 	"place": [resource.config.name, place],
-	"unknown": ["its filter is off at the listener" | filter.disabled],
+	"unknown": array.concat(["its filter is off at the listener" | filter.disabled], _unknown_before(manager, position)),
 } if {
 	some [resource, place, manager] in _managers_of_gateways
-	some filter in manager.httpFilters
+	some position, filter in manager.httpFilters
 	_plugin(filter)
+}
+
+# Filters before it may answer requests.
+_unknown_before(manager, position) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
+	some filter in array.slice(manager.httpFilters, 0, position)
+	not istio.is_known_filter(filter)
+	not envoy_gateway.is_known_filter(filter)
+	not _plugin(filter)
+]
+
+# Parts of routes that may turn the filter off.
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _overrides, "unknown": unknown} if {
+	_is_used
+	some type in ["routes", "virtualHost", "route"]
+	some resource in input.resources[type]
+	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
+		some configs in envoy.own_filters(resource)
+		some name, config in configs
+		regex.match(`wasm|kuadrant`, name)
+		not envoy.active_config(config)
+	]
+	unknown != []
+}
+
+facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _overrides, "unknown": []} if {
+	some [resource, _, _] in _managers_of_gateways
 }
 
 # Those of listeners with a name; proxies of Envoy Gateway have one more, for probes.
@@ -95,7 +123,7 @@ facts contains {
 	"names": {kind: [policy | some action in set.actions; not action.predicate == "false"; some source in action.sources; policy := _policy(kind, source)] |
 		some kind in _kinds
 	},
-	"refers": [_filter],
+	"refers": [_filter, _overrides],
 	"unknown": array.concat(
 		["its actions are for other requests than those of the rule" | not _is_for(set, place)],
 		["the rules do not compare the conditions of its actions" | _has_conditions(set)],

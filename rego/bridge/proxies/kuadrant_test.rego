@@ -60,12 +60,12 @@ test_each_connection_manager_needs_the_filter if {
 		_listener("envoy-gateway-proxy-ready-0.0.0.0-19003", []),
 	]
 	facts := _facts([_users], listeners)
-	{[fact.key, fact.place] | some fact in facts; fact.key} == {
+	{[fact.key, fact.place] | some fact in facts; fact.place} == {
 		["connection managers with routes", ["0.0.0.0_80", 0]],
 		["connection managers with routes", ["0.0.0.0_443", 0]],
 		["filter of Kuadrant", ["0.0.0.0_80", 0]],
 	}
-	{fact.unknown | some fact in facts; fact.unknown} == {["its filter is off at the listener"]}
+	{fact.unknown | some fact in facts; fact.place; fact.unknown} == {["its filter is off at the listener"]}
 }
 
 _set_for(predicates, action) := {
@@ -100,6 +100,19 @@ test_actions_with_other_conditions_than_those_of_the_match_are_unknown if {
 test_actions_of_other_rules_are_not_read if {
 	plugin := _filter({"actionSets": [_set("other", [])]})
 	{fact.unread | some fact in _facts([_users], [_listener("0.0.0.0_80", [plugin])]); fact.unread} == {"the rules do not know to which rules all actions of Kuadrant's filter belong"}
+}
+
+test_filter_that_a_route_turns_off_or_that_another_one_goes_before_is_unknown if {
+	plugin := _filter({"actionSets": [_set(_pay, ["authpolicy.kuadrant.io:shop/users"])]})
+	code := {"name": "code", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"}}
+	{text | some fact in _facts([_users], [_listener("0.0.0.0_80", [code, plugin])]); fact.place; some text in fact.unknown} == {"the rules do not know what the filter code does"}
+	off := {"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "disabled": true}
+	every example in [[off, {"the rules do not know the filter envoy.filters.http.wasm of a route"}], [object.remove(off, ["disabled"]), set()]] {
+		route := {"proxy": "edge", "type": "route", "config": {"typedPerFilterConfig": {"envoy.filters.http.wasm": example[0]}}}
+		facts := _facts([_users], [_listener("0.0.0.0_80", [plugin]), route])
+		{text | some fact in facts; fact.key == "filters of routes"; some text in fact.unknown} == example[1]
+		{key | some fact in facts; fact.target; some key in fact.refers} == {"filter of Kuadrant", "filters of routes"}
+	}
 }
 
 test_gateways_of_istio_should_have_the_filter_if_policies_exist if {

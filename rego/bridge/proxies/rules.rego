@@ -23,7 +23,7 @@ rule_rows_of(node) := [object.union(row, {"target": node, "policyKind": "", "pat
 	some [proxy, via] in {[one.proxy, one.via] | some one in served}
 	entries := [one | some one in served; one.proxy == proxy; one.via == via]
 	route_key := keys.object_of(node)
-	row := _rule_row(node, entries, _hosts(index.facts(route_key).hostnames, via))
+	row := _rule_row(node, via, entries, _hosts(index.facts(route_key).hostnames, via))
 ]
 
 # METADATA
@@ -63,7 +63,7 @@ _hosts(hostnames, via) := {host |
 }
 
 # The first form is that of most rules, with fewer expressions.
-_rule_row(node, entries, hosts) := _about_rule(served, served, "verified", "") if {
+_rule_row(node, via, entries, hosts) := _about_rule(served, served, "verified", "") if {
 	rule := _rule_of(node)
 	served := {[host, one.match] | some one in entries; some host in one.hosts}
 	served == {[host, match] | some host in hosts; some match in _expected_conditions(rule)}
@@ -91,6 +91,8 @@ _rule_row(node, entries, hosts) := _about_rule(served, served, "verified", "") i
 		why := concat("; ", array.concat(sort(rejections(node)), [reason_of_proxy | rejections(node) == set()]))
 	}
 	[state, message] := _rule_state(expected, first, served, unknown, answers)
+} else := _about_rule([], [], "cannot be read", "the rules do not know the listener of its routes") if {
+	not hierarchy.listener(via)
 }
 
 _rule_state(expected, first, served, unknown, answers) := ["missing in the proxy", _message("the proxy does not serve", expected - served)] if {
