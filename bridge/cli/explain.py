@@ -47,7 +47,7 @@ def _check(asked: Asked) -> Sequence[str]:
     *namespace_options("The namespace of a TARGET without one."),
     source_namespace_option(EVERY_SOURCE),
     *PROXIES,
-    queries=lambda asked: (*COMMON, *(OF_PROXIES if names_proxies(asked) else ()), *(["tree"] if asked.kind else [])),
+    queries=lambda asked: (*COMMON, *(OF_PROXIES if names_proxies(asked) else ())),
     at_targets=lambda asked: not names_proxies(asked),  # which may be about places beside the targets
     check=_check,
 )
@@ -74,7 +74,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         pbctl explain httproute/cart#checkout -n shop --config-dump dump.json --manifests deploy/
     """
     from bridge.cli.describe import description
-    from bridge.queries.asking import explained_at, explained_nothing, policy_kind, proxy_commands, target_keys
+    from bridge.queries.asking import acting_below, explained_at, policy_kind, proxy_commands, target_keys
     from bridge.queries.description import GATEWAY, describe
     from bridge.queries.proxy_states import add_states
 
@@ -90,16 +90,19 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         compared = await compare_proxies(engine, asked, targets, everything=True)
         add_states(found, compared.rows)
         code = INPUT_ERROR if compared.unread else 0
-    nothing = "" if found or policies else await explained_nothing(engine.opa, asked.words, targets, kind)
+    what, asked_at = kind.partition("/")[2] if kind else "policy", " ".join(asked.words)
+    below = await acting_below(engine.opa, targets, kind)
+    nothing = f"No {what} applies at {asked_at}, and none is rejected there."
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
     commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
     return Answer(
         lambda: [
             *explanation(found, asked.wide),
+            *([f"Below {asked_at}, {below}"] if found and below else ()),
             *proxy_lines(commands),
             *(block for policy in policies for block in description(policy, asked.wide)),
         ],
-        nothing,
+        f"{nothing} Below it, {below}" if below else nothing,
         [*found, *(policy.document() for policy in policies)],
         names=lambda: [*(entry["target"] for entry in found), *(str(policy.key) for policy in policies)],
         code=code,

@@ -102,6 +102,7 @@ COMMON = (
     "outdated",
     "picture",
     "policies",
+    "policies_below",
     "policykinds",
     "problems",
     "proxy_commands",

@@ -36,7 +36,6 @@ from bridge.queries.names import (
     suggest_sections,
 )
 
-_DEPTH = 3  # links below a target at which policies are named: its rules, their backends, the ports of these
 _FEW = 50  # objects of a kind that are queried separately, not as the whole kind
 _SHOWN = 5  # objects that an error lists
 _SUGGESTED = 50  # missing objects for which similar names are searched
@@ -308,32 +307,14 @@ async def explained_at(
     return answer
 
 
-async def explained_nothing(opa: Opa, words: Sequence[str], targets: Sequence[Key], kind: str | None) -> str:
-    """Return that nothing applies at targets, for people, and where below them the policy kind acts."""
-    what = kind.partition("/")[2] if kind else "policy"
-    text = f"No {what} applies at {' '.join(words)}, and none is rejected there."
-    if kind is None:
-        return text
-    below = await _objects_with_policies_below(opa, targets, kind)
-    found = await effective_at(opa, below, kind) if below else []
-    if not found:
-        return text
-    acting = list(dict.fromkeys(short_key(parse_key(entry["target"]).object) for entry in found))
-    return f"{text} Below it, {what} acts at {first_of(acting, _SHOWN)}"
-
-
-async def _objects_with_policies_below(opa: Opa, targets: Sequence[Key], kind: str) -> list[Key]:
-    """Return the objects below targets, other than their own sections, that have accepted policies of a kind."""
-    found: dict[Key, None] = {}
+async def acting_below(opa: Opa, targets: Sequence[Key], kind: str | None) -> str:
+    """Return where Direct kinds act below targets, which `explain` there does not have, for people."""
+    found: dict[str, dict[str, None]] = {}
     for target in targets:
-        nodes = (await opa.query("tree", {"root": str(target), "depth": _DEPTH}))["nodes"]
-        for name, node in nodes.items():
-            key = parse_key(name)
-            if key.object != target.object and any(
-                one["accepted"] and one["policyKind"] == kind for one in node.get("policies", ())
-            ):
-                found[key] = None
-    return list(found)
+        for entry in await opa.query("policies_below", {"target": str(target), **_input_of(kind, None)}):
+            at = found.setdefault(entry["policyKind"].partition("/")[2], {})
+            at[short_key(parse_key(entry["target"]).object)] = None
+    return "; ".join(f"{name} acts at {first_of(list(at), _SHOWN)}" for name, at in sorted(found.items()))
 
 
 async def effective_everywhere(

@@ -46,6 +46,7 @@ ALLOWED = frozenset({
     "impact",
     "kinds_in_force",
     "names",
+    "policies_below",
     "problems",
     "request",
     "scopes",

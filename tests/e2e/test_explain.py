@@ -28,3 +28,10 @@ def test_kind_that_acts_below_the_target_alone_is_named_with_its_targets(shop: R
         "No TimeoutPolicy applies at httproute/storefront, and none is rejected there. "
         "Below it, TimeoutPolicy acts at Service/shop/catalog\n"
     )
+
+
+def test_policies_that_act_at_the_backends_are_named_in_one_line(shop: Run) -> None:
+    answer = shop("explain", "httproute/storefront#pages", "-n", "shop")
+    assert answer.returncode == 0
+    assert "\nBelow httproute/storefront#pages, TimeoutPolicy acts at Service/shop/catalog\n" in answer.stdout
+    assert "Below" not in shop("explain", "httproute/storefront#assets", "-n", "shop").stdout

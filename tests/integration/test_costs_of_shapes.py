@@ -74,6 +74,7 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
         "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 788),
         "explain": ({"target": rule_key(5, "[1]")}, 2_026),
         "links": ({"keys": [policy]}, 657),
+        "policies_below": ({"target": rule_key(5, "[1]").partition("#")[0]}, 470),
         "outdated": (change, 3_156),
     }
     async with open_engine(manifests=[str(tmp_path)]) as engine, aiohttp.ClientSession() as session:

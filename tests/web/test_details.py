@@ -147,3 +147,59 @@ async def test_a_preview_is_green_only_if_nothing_changes(shop: Bridge, page: Op
     await page.shows("#changes-answer .verdict", "No effective policy changes")
     red, green, blue = await page.page.evaluate(f"{neutral!r}.match(/[0-9.]+/g).slice(0, 3).map(Number)")
     assert max(red, green, blue) - min(red, green, blue) < 12
+
+
+async def test_a_route_and_its_rule_name_the_policies_that_act_at_their_backends(shop: Bridge, page: Opened) -> None:
+    for section in ("", "&section=pages"):
+        await page.page.goto("about:blank")
+        await page.go(f"{shop.url}#object=HTTPRoute/shop/storefront{section}")
+        line = "Policies also act at its backends: Service/shop/catalog#http (TimeoutPolicy)"
+        await page.shows("#details .explained .same", line)
+        assert "1s" not in await page.page.inner_text("#details .passed-on")  # of a port that the rule does not use
+    await page.page.locator("#details .explained .same").get_by_role("button", name="Service/shop/catalog#http").click()
+    await page.shows("#details h3", "catalog#http")
+    await page.go(f"{shop.url}#object=HTTPRoute/shop/storefront&section=assets")
+    await page.shows("#details h3", "storefront#assets")
+    await page.shows("#details .fields", "theme")
+    await page.shows("#details .passed-on", "Goes to Service/shop/assets")
+    assert await page.page.locator("#details .passed-on .fields").count() == 0
+
+
+async def test_a_target_at_which_only_overridden_policies_change_is_counted_apart(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    await page.see_what_would_change(delete="TimeoutPolicy/shop/catalog")
+    await page.shows(
+        "#changes-answer .verdict",
+        "Effective policies change at 2 targets; at 1 other, only overridden policies change",
+    )
+    await page.shows("#changes-answer summary", "Service/shop/catalog (3 targets)")
+    await page.shows("#changes-answer .group", "Receives requests from HTTPRoute/shop/admin, HTTPRoute/shop/storefront")
+    last = page.page.locator("#changes-answer .difference").last
+    text = " ".join((await last.inner_text()).split())
+    assert "#metrics" in text
+    assert "The same fields stay in effect. Only overridden policies change." in text
+    assert "Before ○ Timeout shop/catalog overridden" in text
+    assert "After ○ Timeout shop/catalog-again overridden" in text
+
+
+async def test_a_sentence_counts_each_field_in_effect_once_and_names_the_outcome_of_a_policy(
+    shop: Bridge, page: Opened
+) -> None:
+    for object_, sentence in (
+        ("TimeoutPolicy/shop/catalog", "Details of TimeoutPolicy/shop/catalog: partly overridden."),
+        ("Service/shop/catalog", "Details of Service/shop/catalog: 1 field in effect."),
+        ("HTTPRoute/shop/storefront", "Details of HTTPRoute/shop/storefront: 5 fields in effect."),
+    ):
+        await page.page.goto("about:blank")
+        await page.go(f"{shop.url}#object={object_}")
+        await page.shows("#announcement", sentence)
+
+
+async def test_a_policy_that_is_not_accepted_is_no_outcome_of_the_object_that_it_names(
+    shop: Bridge, page: Opened
+) -> None:
+    await page.go(f"{shop.url}#view=list&find=storefront")
+    row = page.page.locator("#list-rows tr[title='HTTPRoute/shop/storefront']")
+    text = " ".join((await row.inner_text()).split())
+    assert "1 policy ignored◐ , partly overridden" in text
+    assert "TargetNotFound" not in text

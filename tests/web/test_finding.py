@@ -388,3 +388,25 @@ async def test_everything_that_the_command_lists_is_worth_a_look(changing: Bridg
     (changing.folder / "mistaken.yaml").unlink()
     await page.page.evaluate("location.hash = ''")
     await page.shows("#details h3", "Needs attention: 7 problems")
+
+
+async def test_enter_opens_an_object_before_policies_of_its_name(shop: Bridge, page: Opened) -> None:
+    await page.go(shop.url)
+    await _search(page, "storefront")
+    await page.page.keyboard.press("Enter")
+    await page.shows("#details .caption", "HTTPRoute")
+    await page.page.get_by_role("heading", name="HTTPRoute storefront").wait_for()
+    await _search(page, "timeoutpolicy catalog")
+    await page.page.keyboard.press("Enter")
+    await page.page.get_by_role("heading", name="TimeoutPolicy catalog", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 640])
+async def test_results_are_inside_a_narrow_window(shop: Bridge, page: Opened, width: int) -> None:
+    await page.page.set_viewport_size({"width": width, "height": 844})
+    await page.go(shop.url)
+    await _search(page, "storefront")
+    box = await page.page.locator("#search-found").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width

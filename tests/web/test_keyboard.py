@@ -1,6 +1,9 @@
 """Everything can be done by keyboard, and has a name for who cannot see it."""
 
+import asyncio
+
 import pytest
+from playwright.async_api import Route
 
 from tests.web.bridges import Bridge
 from tests.web.page import Opened
@@ -151,15 +154,6 @@ async def test_a_preview_has_the_focus_and_its_answer_is_in_sight(
     assert await page.page.evaluate(f"{box}.top >= 0 && {box}.bottom < innerHeight - 100")
 
 
-async def test_a_late_error_leaves_the_focus_where_the_user_has_moved_it(shop: Bridge, page: Opened) -> None:
-    page.excuse("404")
-    await page.go(f"{shop.url}#tab=changes")
-    await page.see_what_would_change(delete="TimeoutPolicy/shop/nowhere")
-    await page.page.focus("#changes-text")
-    await page.shows("#changes-form .error", "is not found")
-    assert await page.page.evaluate("document.activeElement.id") == "changes-text"
-
-
 async def test_results_of_a_search_have_names_for_speech_and_their_number_is_announced(
     shop: Bridge, page: Opened
 ) -> None:
@@ -176,3 +170,43 @@ async def test_link_to_the_details_leaves_another_tab(shop: Bridge, page: Opened
     for key in ("Tab", "Enter"):
         await page.page.keyboard.press(key)
     assert await page.page.evaluate("document.activeElement.closest('#panel-details') !== null")
+
+
+@pytest.mark.parametrize("tab", ["request", "changes"])
+async def test_late_error_does_not_take_the_focus_from_another_field(shop: Bridge, page: Opened, tab: str) -> None:
+    page.excuse("400", "404")
+    await page.go(f"{shop.url}#tab={tab}")
+    released = asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await released.wait()
+        await route.continue_()
+
+    await page.page.route("**/api/changes*", late)
+    await page.page.route("**/api/query/request", late)
+    field, other = {"request": ("request-path", "request-host"), "changes": ("changes-delete", "changes-text")}[tab]
+    await page.page.focus(f"#{field}")
+    await page.page.keyboard.type("zzz")
+    await page.page.keyboard.press("Enter")
+    await page.page.focus(f"#{other}")
+    released.set()
+    await page.until(f"document.getElementById('{field}').ariaInvalid === 'true'")
+    assert await page.page.evaluate("document.activeElement.id") == other
+    await page.page.focus(f"#{field}")
+    await page.page.keyboard.press("Enter")
+    await page.shows(f"#{tab}-form .error", "zzz" if tab == "changes" else "path must")
+    assert await page.page.evaluate("document.activeElement.id") == field
+
+
+async def test_filters_take_the_focus_when_they_are_opened_and_escape_leaves_them(shop: Bridge, page: Opened) -> None:
+    await page.page.set_viewport_size({"width": 1280, "height": 800})
+    await page.go(f"{shop.url}#view=picture")
+    button = page.page.get_by_role("button", name="Filters and outline")
+    await button.focus()
+    await page.page.keyboard.press("Enter")
+    assert await page.page.evaluate("document.activeElement.id") == "filter-problems"
+    await page.page.keyboard.press("Escape")
+    assert await page.page.evaluate("document.activeElement.id") == "toggle-side"
+    assert await button.get_attribute("aria-expanded") == "true"
+    await page.page.click("#view-list")
+    await page.page.get_by_role("button", name="Filters", exact=True).wait_for()

@@ -1,16 +1,17 @@
 // The form for manifests: what applying them would change, as text and in the picture.
 
 import { changes } from "./api.js";
-import { announce, byId, fill, h, showAnswer, showError } from "./dom.js";
-import { differencePart } from "./details.js";
+import { announce, byId, fill, focusGuard, h, showError, showVerdict } from "./dom.js";
+import { differencePart, hasSameFields } from "./details.js";
 import { byName, parts, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
 import { reasonMark } from "./reasons.js";
 
 const SHOWN = 40; // differences
+const ROUTES = 5; // routes that are named at a backend
 const OPEN = 3; // groups of differences that are open at first
 
-/** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` decides how a key is shown. */
+/** `on`: `changed(Map key -> sign, added)`; `isPolicy(key)` decides how a key is shown; `routesAbove(key)` of a backend. */
 export class ChangesBox {
   #on;
   #turn = 0;
@@ -30,6 +31,7 @@ export class ChangesBox {
       fill(byId("changes-answer"));
       this.#hasAnswer = false;
       on.changed(new Map(), new Map());
+      announce("The form is empty.");
     });
   }
 
@@ -47,12 +49,13 @@ export class ChangesBox {
 
   async #ask() {
     const turn = (this.#turn += 1);
+    const mayFocus = focusGuard();
     this.#hasAnswer = this.#isLate = false;
     const answer = byId("changes-answer");
-    const asker = document.activeElement;
     const deleted = byId("changes-delete").value.split(/\s+/).filter(Boolean);
     showError(byId("changes-form"), "");
-    fill(answer, h("p", { class: "quiet" }, "Querying OPA …"));
+    fill(answer, h("p", { class: "quiet" }, "Comparing …"));
+    announce("Comparing …");
     let analysis;
     try {
       analysis = await changes(byId("changes-text").value, deleted);
@@ -61,16 +64,16 @@ export class ChangesBox {
       this.#on.changed(new Map(), new Map());
       fill(answer);
       const isDeletion = deleted.some((name) => error.message.includes(name));
-      showError(byId("changes-form"), error.message, byId(isDeletion ? "changes-delete" : "changes-text"), asker);
+      showError(byId("changes-form"), error.message, byId(isDeletion ? "changes-delete" : "changes-text"), mayFocus);
       return;
     }
     if (turn !== this.#turn) return;
-    fill(answer, h("h3", { class: "spoken" }, "Answer"), summary(analysis), this.#problems(analysis), effective(analysis));
+    fill(answer, h("h3", { class: "spoken" }, "Answer"), summary(analysis), this.#problems(analysis), effective(analysis, this.#on.routesAbove));
     this.#hasAnswer = true;
     if (this.#isLate) this.outdate();
     announce(answer.querySelector(".verdict").textContent);
     this.#on.changed(marks(analysis), added(analysis));
-    showAnswer(answer, asker);
+    if (mayFocus()) showVerdict(answer);
   }
 
   #problems({ mistakes = [], problems }) {
@@ -115,39 +118,47 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const wrong = others.filter(isError).length;
   const introduced = [[broken, "violation"], [wrong, "problem"], [others.length - wrong, "warning"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
-  const targets = new Set(differences.map(({ target }) => target)).size;
+  const changed = targetsOf(differences.filter((one) => !hasSameFields(one)));
+  const shaded = targetsOf(differences).difference(changed).size; // other policies are overridden there
   const changesAny = differences.length > 0 || introduced.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
   if (mistakes.length && !counts.length) {
-    return h("p", { class: "verdict bad", tabindex: "-1", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
+    return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");
   }
   return [
-    h("p", { class: `verdict ${bad ? "bad" : changesAny ? "changes" : "good"}`, tabindex: "-1" }, bad ? "✕ " : changesAny ? "△ " : "✓ ",
-      differences.length ? `Effective policies change at ${targets.toLocaleString("en")} ${targets === 1 ? "target" : "targets"}` : "No effective policy changes",
+    h("p", { class: `verdict ${bad ? "bad" : changesAny ? "changes" : "good"}` }, bad ? "✕ " : changesAny ? "△ " : "✓ ",
+      changed.size ? `Effective policies change at ${numbered(changed.size, "target")}` : "No effective policy changes",
+      shaded > 0 && `; at ${numbered(shaded, changed.size ? "other" : "target")}, only overridden policies change`,
       introduced.length > 0 && `, and the change introduces ${new Intl.ListFormat("en-US").format(introduced)}`,
       mistakes.length > 0 && `; documents with mistakes are left out`, "."),
     h("ul", { class: "summary" }, counts),
   ];
 }
 
-/** Differences in groups: of a route (with its rules), of a Gateway (with its listeners), or of another object. */
-function effective({ effective: differences }) {
+const targetsOf = (differences) => new Set(differences.map(({ target }) => target));
+const numbered = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+/** Differences in groups: of a route (with its rules), of a Gateway (with its listeners), or of another object, first those of fields. */
+function effective({ effective: differences }, routesAbove) {
   if (!differences.length) return null;
   const groups = Map.groupBy(differences, ({ target }) => parts(target).object);
   let free = SHOWN;
   const shown = [...groups].sort(([one], [other]) => byName(one, other)).map(([object, found], at) => {
-    const taken = found.slice(0, Math.max(0, free));
+    const routes = routesAbove(object);
+    const taken = found.sort((one, other) => Number(hasSameFields(one)) - Number(hasSameFields(other))).slice(0, Math.max(0, free));
     free -= taken.length;
     return taken.length > 0 && h("details", { class: "group", ...(at < OPEN ? { open: true } : {}) },
-      h("summary", {}, `${short(object)} (${found.length} ${found.length === 1 ? "path" : "paths"})`), nodeLink(object, "Show it"), taken.map(differencePart));
+      h("summary", {}, `${short(object)} (${numbered(targetsOf(found).size, "target")})`), nodeLink(object, `Show ${short(object)}`),
+      routes.length > 0 && h("p", { class: "quiet" }, "Receives requests from ", routes.slice(0, ROUTES).map((route, each) => [each > 0 && ", ", nodeLink(route)]), routes.length > ROUTES && ` and ${numbered(routes.length - ROUTES, "other")}`),
+      taken.map((one) => differencePart(one)));
   });
   return h("section", {}, h("h4", {}, "Effective policies"), shown,
     differences.length > SHOWN && h("p", { class: "quiet" }, `and ${(differences.length - SHOWN).toLocaleString("en")} more; pbctl analyze shows all of them.`));
 }
 
-/** Marks of the picture: objects of the manifests, and targets whose effective policies differ. */
+/** Marks of the picture: objects of the manifests, and targets at which more than overridden policies changes. */
 function marks({ objects, effective: differences }) {
   const found = new Map();
-  for (const { target } of differences) found.set(target, "△"); // it stays, also where it gets or loses its only policy
+  for (const one of differences) if (!hasSameFields(one)) found.set(one.target, "△"); // it stays, also where it gets or loses its only policy
   for (const [name, sign] of [["created", "+"], ["changed", "△"], ["deleted", "−"]]) for (const key of objects[name]) found.set(key, sign);
   return found;
 }

@@ -2,7 +2,7 @@
 
 import { events, manifest, query } from "./api.js";
 import { announce, breakable, fill, h } from "./dom.js";
-import { effectiveParts, fieldTable, hasPaths, senderPart } from "./effective.js";
+import { effectiveParts, fieldTable, hasPaths, senderPart, stack } from "./effective.js";
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
 import { LEVELS } from "./layout.js";
 import { chip, linkPart, nodeLink, objectLink, policyLink, trail } from "./links.js";
@@ -14,7 +14,6 @@ import { yamlText } from "./yaml.js";
 const MANY = 60; // nodes below a target beyond which the page asks before it explains all of them
 const LISTED = 12;
 const SENDERS = 12; // rules whose policies are listed at a backend
-const BACKENDS = new Set(["Backend", "Port"]);
 const TROUBLED = 20; // problems in the overview
 const TROUBLED_OF_LARGE = 6; // the same where namespaces follow
 const NAMESPACES = 30; // namespaces in the overview
@@ -84,8 +83,15 @@ export class Details {
     this.#fill([this.#head(key, topology), isPolicy ? [problems, body] : [body.answer, problems, body.rest], yamlPart(key), h("div", { class: "events" })], again);
     this.#fillEvents(key);
     if (again) this.#element.parentElement.scrollTop = scrollTop;
-    if (this.#announced !== key) announce(sentenceOf(key, isPolicy ? 0 : countFields(this.#element)));
+    if (this.#announced !== key) announce(sentenceOf(key, isPolicy ? outcomeOf(topology.policy(key) ?? this.#wire.policy(key)).word : this.#fieldsInEffect()));
     this.#announced = key;
+  }
+
+  /** The number of different fields in effect at the node itself, for people. */
+  #fieldsInEffect() {
+    const rows = [...this.#element.querySelectorAll(".explained .fields tbody[data-kind] tr:not(.kind, .nested) th")];
+    const { size } = new Set(rows.map((row) => `${row.closest("tbody").dataset.kind} ${row.textContent}`));
+    return size ? `${size} ${size === 1 ? "field" : "fields"} in effect` : "";
   }
 
   /** Move the focus to what is shown. */
@@ -201,7 +207,7 @@ function head(key, topology, button) {
   const node = topology.nodes.get(key);
   return h("header", { class: "object" },
     h("p", { class: "caption" }, !node && [chip(type), " "], kind, node?.level && node.level !== kind && ` · ${node.level}`, namespace && ` · ${namespace}`),
-    h("h3", { tabindex: -1 }, h("span", { class: "spoken" }, `${kind} `), breakable(name), section && h("span", { class: "section" }, `#${section}`)),
+    h("h3", { tabindex: -1, "aria-label": `${kind} ${name}${section && ` #${section}`}` }, breakable(name), section && h("span", { class: "section" }, `#${section}`)),
     node?.hostnames.length > 0 && h("p", { class: "quiet" }, node.hostnames.join(", ")),
     node?.parameters && h("p", { class: "quiet" }, `Parameters: ${short(node.parameters)}`),
     button);
@@ -243,12 +249,8 @@ function eventsPart({ events: found, unreadable }) {
   return part;
 }
 
-/** The number of different fields in effect at an object, without those of the requests that it receives or passes on. */
-const countFields = (element) => new Set([...element.querySelectorAll(".explained .fields tbody")].flatMap((body) =>
-  [...body.querySelectorAll("tr:not(.kind, .nested) > th")].map(({ textContent }) => `${body.dataset.kind} ${textContent}`))).size;
-
 /** What a screen reader says when other details are shown. */
-const sentenceOf = (key, fields) => `Details of ${short(key)}${fields ? `: ${fields} ${fields === 1 ? "field" : "fields"} in effect` : ""}.`;
+const sentenceOf = (key, what) => `Details of ${short(key)}${what ? `: ${what}` : ""}.`;
 
 /** @returns {any} */
 const folded = (title, ...content) => h("details", { class: "group rest" }, h("summary", {}, title), content);
@@ -274,35 +276,31 @@ async function nodeBody(key, topology, explainAll) {
   return { answer: await explained(key, topology), rest };
 }
 
-/** The effective policies of the backends to which a route or a rule sends requests; null without any. */
-async function passedOn(key, topology) {
+/** The backends to which a route or a rule sends requests. */
+function backendsOf(key, topology) {
   const rules = [key, ...topology.below(key)].filter((one) => topology.nodes.get(one).level === "Rule");
-  const backends = [...new Set(rules.flatMap((rule) => topology.below(rule)))].filter((one) => BACKENDS.has(topology.nodes.get(one).level)).sort(byName);
-  if (!backends.length) return null;
-  const acted = backends.filter((one) => [one, ...topology.descendants([one])].some((node) => topology.nodes.get(node).policies.length > 0));
-  const found = (await Promise.all(acted.slice(0, SENDERS).map((target) => query("explain", { target })))).flat();
-  const isHere = (path) => path.includes(key) || rules.some((rule) => path.includes(rule)) || !path.some((one) => topology.nodes.get(one)?.level === "Rule");
-  const entries = found.map((one) => ({ ...one, links: [], attachments: [], paths: one.paths.filter(({ path }) => isHere(path)) })).filter(({ paths }) => paths.length > 0);
-  return h("section", { class: "passed-on" }, h("h4", { class: entries.length ? "lead" : "" }, "Goes to"),
-    h("ul", { class: "reach" }, backends.map((backend) => h("li", {}, nodeLink(backend)))),
-    effectiveParts(entries, key),
-    acted.length > SENDERS && h("p", { class: "quiet" }, `The policies of the first ${SENDERS} of ${acted.length.toLocaleString("en")} backends. Choose another for its policies.`));
+  return [...new Set(rules.flatMap((rule) => topology.below(rule)))].filter((one) => topology.nodes.get(one).level === "Backend").sort(byName);
 }
 
-/** The effective policies at a node and below it; at a backend also those of the rules that send requests to it. */
+/** The effective policies at a node and below it; at a backend also those of the rules that send requests to it, at these also those of backends. */
 async function explained(key, topology) {
-  const { level } = topology.nodes.get(key);
-  const senders = BACKENDS.has(level)
+  const level = topology.nodes.get(key)?.level;
+  const senders = ["Backend", "Port"].includes(level)
     ? [...topology.ancestors([key])].filter((above) => topology.nodes.get(above).level === "Rule").sort(byName) : [];
-  const [passed, answer, ...sent] = await Promise.all([
-    ["Route", "Rule"].includes(level) ? passedOn(key, topology) : null,
-    ...[key, ...senders.slice(0, SENDERS)].map((target) => query("explain", { target }))]);
+  const backends = ["Route", "Rule"].includes(level) ? backendsOf(key, topology) : [];
+  const [below, answer, ...sent] = await Promise.all([
+    backends.length ? query("policies_below", { target: key, fields: true }) : [],
+    ...[key, ...senders.slice(0, SENDERS)].map((target) => query("explain", { target })),
+  ]);
   const received = sent.flat();
   return [
     h("section", { class: "explained" }, h("h4", {}, "Effective policies"),
-      !hasPaths(answer) && h("p", { class: "quiet" }, hasPaths(received) ? "No policy takes effect at this object itself." : "No policy applies here."),
+      !hasPaths(answer) && h("p", { class: "quiet" }, hasPaths(received) || hasPaths(below) ? "No policy takes effect at this object itself." : "No policy applies here."),
+      hasPaths(below) && h("p", { class: "same" }, "Policies also act at its backends: ",
+        below.map(({ target, policyKind }, at) => [at > 0 && ", ", nodeLink(target), ` (${kindName(policyKind)})`])),
       effectiveParts(answer, key)),
-    passed,
+    backends.length > 0 && h("section", { class: "passed-on" }, h("h4", { class: hasPaths(below) ? "lead" : "" }, "Goes to"),
+      h("ul", { class: "reach" }, backends.map((backend) => h("li", {}, nodeLink(backend)))), effectiveParts(below, key)),
     hasPaths(received) && h("section", { class: "received" }, h("h4", { class: "lead" }, "Effective policies of the requests that it receives"),
       effectiveParts(received, key),
       senders.length > SENDERS && h("p", { class: "quiet" }, `The first ${SENDERS} of ${senders.length.toLocaleString("en")} rules that send requests here. Choose a rule for its policies.`)),
@@ -412,15 +410,19 @@ function withoutPart({ ifDeleted }) {
     ifDeleted.length > LISTED && h("p", { class: "quiet" }, `and ${ifDeleted.length - LISTED} paths more`));
 }
 
-/** Before and after of one path, as in the results of `impact` and `differences`. */
+/** Whether nothing but overridden policies differs between the sides of a difference. */
+export const hasSameFields = ({ before, after }) =>
+  before && after && JSON.stringify({ ...before, policies: [] }) === JSON.stringify({ ...after, policies: [] });
+
+/** Before and after of one path, as in the results of `impact` and `differences`: fields or, if they are the same, policies. */
 export function differencePart(difference) {
   const { policyKind, path, before, after } = difference;
-  const isSame = JSON.stringify(before?.fields) === JSON.stringify(after?.fields);
-  const side = (name, answer) => h("div", {}, h("h5", {}, name),
-    answer ? fieldTable([answer]) : h("p", { class: "quiet" }, "nothing"));
+  const isSame = hasSameFields(difference);
+  const side = (name, answer) => h("div", {}, h("h5", { class: "side" }, name),
+    !answer ? h("p", { class: "quiet" }, "nothing") : isSame ? stack(answer.policies) : fieldTable([answer]));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),
     senderPart(difference),
-    isSame && h("p", { class: "quiet" }, "Every field keeps its value. Only which policies are overridden changes."),
+    isSame && h("p", {}, "The same fields stay in effect. Only overridden policies change."),
     h("div", { class: "sides" }, side("Before", before), side("After", after)));
 }
 

@@ -47,16 +47,34 @@ export const byId = (id) => document.getElementById(id);
 /** Let screen readers say one sentence: the content that changes is no live region. */
 export const announce = (sentence) => void (byId("announcement").textContent = visible(sentence));
 
-/**
- * Show an error at the input of a form that it is about, or at the form; without a message, remove all. The focus moves to the
- * input, unless the user has moved it away from `asker` since.
- *
- * @param {HTMLElement} form
- * @param {string} message
- * @param {HTMLElement} [input]
- * @param {Element | null} [asker]
- */
-export function showError(form, message, input, asker = document.activeElement) {
+/** Scroll a container, and nothing around it, until an element in it is in sight: at its edge, or with `centered` in the middle. */
+export function scrollWithin(container, element, centered = false) {
+  const [outer, inner] = [container.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (centered) container.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2;
+  else if (inner.top < outer.top) container.scrollTop += inner.top - outer.top;
+  else if (inner.bottom > outer.bottom) container.scrollTop += inner.bottom - outer.bottom;
+}
+
+/** Returns a function that reports whether the focus is where it was, or nowhere: then an answer may move it. */
+export function focusGuard() {
+  const before = document.activeElement;
+  return () => document.activeElement === before || document.activeElement === document.body;
+}
+
+/** Move the focus to the verdict of an answer, and the answer to the top if little of it is in sight. */
+export function showVerdict(answer) {
+  const verdict = answer.querySelector(".verdict");
+  if (!verdict) return;
+  verdict.tabIndex = -1;
+  verdict.focus({ preventScroll: true });
+  const { top, bottom } = verdict.getBoundingClientRect();
+  const panel = answer.closest("[role=tabpanel]").getBoundingClientRect();
+  const space = Math.min(panel.bottom, innerHeight) - bottom;
+  if (top < Math.max(panel.top, 0) || space < Math.min(answer.offsetHeight - verdict.offsetHeight, 160)) verdict.scrollIntoView({ block: "start" });
+}
+
+/** Show an error at the input of a form that it is about, or at the form; without a message, remove all. `mayFocus()`: see `focusGuard`. */
+export function showError(form, message, input, mayFocus = () => false) {
   for (const one of form.querySelectorAll("[aria-invalid]")) {
     one.removeAttribute("aria-invalid");
     one.removeAttribute("aria-describedby");
@@ -69,23 +87,7 @@ export function showError(form, message, input, asker = document.activeElement) 
   input.setAttribute("aria-invalid", "true");
   input.setAttribute("aria-describedby", id);
   input.after(error);
-  if (document.activeElement === asker) input.focus();
-}
-
-/**
- * Move the focus to the first line of an answer, and that line to the top if little of the answer is in sight; unless the user
- * has moved the focus away from `asker` since.
- *
- * @param {HTMLElement} answer
- * @param {Element | null} asker
- */
-export function showAnswer(answer, asker) {
-  const verdict = /** @type {HTMLElement | null} */ (answer.querySelector(".verdict"));
-  if (!verdict || document.activeElement !== asker) return;
-  verdict.focus({ preventScroll: true });
-  const bottom = Math.min(answer.closest(".scroll")?.getBoundingClientRect().bottom ?? innerHeight, innerHeight);
-  const space = bottom - verdict.getBoundingClientRect().bottom;
-  if (space < Math.min(answer.offsetHeight - verdict.offsetHeight, 160)) verdict.scrollIntoView({ block: "start" });
+  if (mayFocus()) input.focus();
 }
 
 // Characters that change how others are shown, such as a direction override, are replaced, as in a terminal.

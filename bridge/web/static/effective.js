@@ -128,7 +128,7 @@ function ignoredLinks(entries) {
 }
 
 /** The policies of a path, from the top down, with their outcomes. */
-function stack(policies) {
+export function stack(policies) {
   return h(
     "ul",
     { class: "stack", "aria-label": "Policies on this path" },

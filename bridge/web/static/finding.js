@@ -1,7 +1,7 @@
 // What a search finds: each of its words is a part of a name, a hostname, a namespace, a kind or a reason, in any letter case;
 // or, as the bridge finds, of a field or a value of a policy.
 
-import { byName, parts, short } from "./keys.js";
+import { byName, parts, place, short } from "./keys.js";
 import { nameOf, text as textOfValue } from "./pointers.js";
 
 const FIELDS = 2; // fields of a policy in a result
@@ -37,16 +37,16 @@ export function find(text, topology, wire, mentions, constraints) {
   const words = wordsOf(text);
   if (!words.length) return [];
   const found = [];
-  const add = (key, terms, isPolicy = false) => found.push({ key, note: noteOf(terms, words), rank: rank(key, words), isPolicy });
+  const add = (key, terms, isPolicy = true) => found.push({ key, isPolicy, note: noteOf(terms, words), rank: rank(key, words) });
   for (const node of topology.nodes.values()) {
-    if (isFound(node, words)) add(node.key, [node.hostnames, node.refused.map(({ reason }) => reason)]);
+    if (isFound(node, words)) add(node.key, [node.hostnames, node.refused.map(({ reason }) => reason)], false);
   }
   for (const policy of wire.policyKeys()) {
     const reasons = wire.reasonsOf(policy);
     const all = textOf([short(policy), reasons]);
     const fields = mentions.get(policy);
-    if (fields) found.push({ key: policy, note: fields.slice(0, FIELDS).map(fieldNote).join(", "), rank: rank(policy, words), isPolicy: true });
-    else if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"], true);
+    if (fields) found.push({ key: policy, isPolicy: true, note: fields.slice(0, FIELDS).map(fieldNote).join(", "), rank: rank(policy, words) });
+    else if (words.every((word) => all.includes(word))) add(policy, topology.attachedTo(policy).length ? [reasons] : [reasons, "without a target"]);
   }
   for (const key of constraints) {
     if (words.every((word) => short(key).toLowerCase().includes(word))) add(key, []);
@@ -64,14 +64,12 @@ export const fieldNote = ({ field, value }) => {
   return `${nameOf(field)}: ${said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said}`;
 };
 
-/** 0 for a name that is the text, 1 for one that begins with it, 2 for one that has it, 3 for anything else. */
+/** 0 for a name that is a word, 1 for one that begins with one, 2 for one that has one, 3 for anything else. */
 function rank(key, words) {
   const { name, section } = parts(key);
   const own = (section || name).toLowerCase();
-  const [first] = words;
-  if (own === first) return 0;
-  if (own.startsWith(first)) return 1;
-  return own.includes(first) ? 2 : 3;
+  const named = [own, place(key).toLowerCase(), short(key).toLowerCase()];
+  return Math.min(...words.map((word) => (named.includes(word) ? 0 : own.startsWith(word) ? 1 : own.includes(word) ? 2 : 3)));
 }
 
 function noteOf(terms, words) {

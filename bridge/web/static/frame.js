@@ -28,13 +28,17 @@ export function setUpFrame(opened) {
   skipTo("skip", "tab-details", () => byId("details").querySelector("h3"));
   skipTo("skip-request", "tab-request", () => byId("request-host"));
   byId("toggle-side").addEventListener("click", () => side.isOpen() && opened());
-  // The drawer covers the picture: Escape, a click beside it, or a click on a row closes it.
+  // The drawer covers the picture: Escape, a click beside it, or a click on a row closes it. Beside the picture Escape leaves it.
   const closeDrawer = () => {
     if (!NARROW.matches || !side.isOpen()) return;
     side.set(false);
     byId("toggle-side").focus();
   };
-  byId("side").addEventListener("keydown", (event) => event.key === "Escape" && closeDrawer());
+  byId("side").addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    closeDrawer();
+    byId("toggle-side").focus();
+  });
   byId("outline").addEventListener("click", (event) => {
     if (event.target.closest("[role=treeitem]") && !event.target.closest(".twist")) closeDrawer();
   });
@@ -72,7 +76,7 @@ function setUpPanel(name, direction) {
   toggle.addEventListener("click", () => {
     set(!isOpen());
     if (!NARROW.matches) remember(name, isOpen() ? "open" : "closed");
-    else if (name === "side" && isOpen()) byId("filter-problems").focus();
+    if (name === "side" && isOpen()) byId("filter-problems").focus();
   });
   edge.addEventListener("keydown", (event) => {
     const steps = { ArrowLeft: -STEP, ArrowRight: STEP };

@@ -3,6 +3,7 @@
 const SETS = { namespaces: "namespaces", hiddenKinds: "hide", hiddenPolicyKinds: "hide-policies", outcomes: "outcomes", violations: "violations" };
 
 const VIEWS = ["list", "picture"];
+const TABS = ["details", "request", "changes"];
 
 /** Read the state from the address. `chosen` may be short, `HTTPRoute/shop/cart`, with a `section` of it. */
 export function readHash() {
@@ -11,7 +12,7 @@ export function readHash() {
   return {
     chosen: parameters.get("object") ?? undefined,
     section: parameters.get("section") ?? undefined,
-    tab: parameters.get("tab") ?? undefined,
+    tab: TABS.find((tab) => tab === parameters.get("tab")),
     view: VIEWS.find((view) => view === parameters.get("view")),
     sort: /^-?(namespace|kind|name|outcome|problems|age)$/.exec(parameters.get("sort") ?? "")?.[0] ?? "namespace",
     request: Object.fromEntries([...parameters].filter(([name]) => name.startsWith("r.")).map(([name, value]) => [name.slice(2), value])),

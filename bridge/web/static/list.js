@@ -1,11 +1,11 @@
 // All objects and policies as a table that users sort: by namespace first, by outcome, problems, or age.
 
-import { byId, breakable, fill, h } from "./dom.js";
+import { byId, breakable, fill, h, scrollWithin } from "./dom.js";
 import { fieldNote, isFound, isFoundPolicy } from "./finding.js";
 import { nothingShown } from "./filtering.js";
 import { byName, kindName, NOTHING, parts, short } from "./keys.js";
 import { LEVELS } from "./layout.js";
-import { outcomeOf, OUTCOMES } from "./outcomes.js";
+import { outcomeNamed, outcomeOf, OUTCOMES } from "./outcomes.js";
 
 const SHOWN = 200; // rows at once
 const COLUMNS = [
@@ -64,22 +64,13 @@ export class List {
     const wasInSight = this.#isInSight(chosen); // rows that are added above it must not push it out of view
     byId("list").classList.toggle("ageless", !rows.some(({ created }) => created));
     this.#fill(chosen, wire.isComputing);
-    if (at >= 0 && wasInSight) this.#scrollTo(at, false);
+    if (at >= 0 && wasInSight) scrollWithin(byId("list"), byId("list-rows").rows[at]);
     byId("list-empty").hidden = this.#rows.length > 0;
     byId("list-empty").textContent = words.length ? "Nothing matches this search and the filters." : nothingShown(filters, topology, wire);
     if (chosen !== this.#chosen && (at >= 0 || !chosen) && byId("list").offsetHeight > 0) {
       this.#chosen = chosen;
-      if (at >= 0 && !this.#isInSight(chosen)) this.#scrollTo(at, true);
+      if (at >= 0 && !this.#isInSight(chosen)) scrollWithin(byId("list"), byId("list-rows").rows[at], true);
     }
-  }
-
-  /** Scroll the list, never the page: on a small screen the list must not push the details away. */
-  #scrollTo(at, isCentered) {
-    const list = byId("list");
-    const row = byId("list-rows").rows[at].getBoundingClientRect();
-    const { top, bottom, height } = list.getBoundingClientRect();
-    if (isCentered) list.scrollTop += row.top + row.height / 2 - top - height / 2;
-    else list.scrollTop += Math.min(0, row.top - top) + Math.max(0, row.bottom - bottom);
   }
 
   #isInSight(key) {
@@ -152,7 +143,7 @@ function* objectRows(topology, filtered, words) {
     const policies = own.flatMap((node) => filtered.policies(node.key));
     if (words.length && !own.some((node) => isFound(node, words))) continue;
     const node = topology.nodes.get(key);
-    yield rowOf(key, node.created, LEVELS.indexOf(node.level), policies.map(outcomeOf), own.some(({ refused }) => refused.length > 0));
+    yield rowOf(key, node.created, LEVELS.indexOf(node.level), outcomesOf(policies), own.some(({ refused }) => refused.length > 0));
   }
 }
 
@@ -163,6 +154,13 @@ function* policyRows(topology, filtered, words, matches, wire) {
     if (words.length && !matches.has(key) && !isFoundPolicy(attached, words)) continue;
     yield { ...rowOf(key, wire.policy(key).created, LEVELS.length, [outcomeOf(attached)]), note: (matches.get(key) ?? []).slice(0, 1).map(fieldNote).join("") };
   }
+}
+
+/** The outcomes of the policies at an object; the reason of one that is not accepted is its own, and says nothing about the object. */
+function outcomesOf(policies) {
+  const accepted = policies.filter((one) => one.accepted !== false);
+  const ignored = policies.length - accepted.length;
+  return [...accepted.map(outcomeOf), ...(ignored ? [{ ...outcomeNamed("Refused"), word: `${ignored} ${ignored === 1 ? "policy" : "policies"} ignored` }] : [])];
 }
 
 /** A row; the outcome of an object is the outcomes of the policies at it, each once, the worst first. */
@@ -193,7 +191,7 @@ function rowPart({ key, namespace, kind, name, note, outcomes, problems, created
   return h("tr", { tabindex: -1, "aria-selected": String(isChosen), title: short(key), data: { key } },
     h("td", { class: "namespace" }, namespace), h("td", { class: "kind" }, kind), h("td", { class: "name" }, breakable(name), h("span", { class: "note of-kind" }, namespace && `${namespace} · `, kind), note && h("span", { class: "note" }, note)),
     h("td", {}, outcomes.map(({ sign, word, tone }, at) => h("span", { class: `outcome ${tone}`, title: word }, h("span", { class: "sign", "aria-hidden": "true" }, sign),
-      h("span", { class: at > 0 ? "spoken" : "" }, `${at > 0 ? ", " : " "}${word || (isComputing ? "computing …" : "")}`)))),
+      h("span", { class: at > 0 ? "spoken" : "" }, `${at > 0 ? "," : ""} ${word || (isComputing ? "computing …" : "")}`)))),
     h("td", { class: problems ? "number bad" : "number" }, problems ? problems.toLocaleString("en") : ""),
     h("td", { class: "number", title: created && new Date(created).toLocaleString("en") }, created ? age(now - created) : "–"));
 }

@@ -81,6 +81,7 @@ const changesBox = new ChangesBox({
     graph.reveal([[...keys.keys()].flatMap(nodesOf)]);
   },
   isPolicy: (key) => wire.isPolicy(key),
+  routesAbove: (key) => (topology.nodes.get(key)?.level === "Backend" ? topology.objects("Route").filter((route) => topology.ancestors([key]).has(route)) : []),
 });
 const selectTab = setUpTabs(byId("tabs"), (tab) => { state.tab = tab; writeHash(address(), false); });
 onChoose(choose);

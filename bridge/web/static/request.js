@@ -1,7 +1,7 @@
 // The form to try a request: the rule that serves it, its backends, and its effective policies.
 
 import { query } from "./api.js";
-import { announce, byId, fill, h, showAnswer, showError } from "./dom.js";
+import { announce, byId, fill, focusGuard, h, showError, showVerdict } from "./dom.js";
 import { effectiveParts } from "./effective.js";
 import { parts, place, short } from "./keys.js";
 import { nodeLink, trail } from "./links.js";
@@ -22,12 +22,13 @@ export class RequestBox {
     byId("request-form").addEventListener("submit", (event) => {
       event.preventDefault();
       splitUrl();
-      const asker = document.activeElement;
-      this.ask().then(() => showAnswer(byId("request-answer"), asker));
+      const mayFocus = focusGuard();
+      this.ask().then(() => { if (mayFocus()) showVerdict(byId("request-answer")); });
     });
     byId("request-clear").addEventListener("click", () => {
       on.requested({});
       this.set({});
+      announce("The form is empty.");
     });
   }
 
@@ -74,9 +75,9 @@ export class RequestBox {
   async ask(fields = this.fields, again = false) {
     this.#asked = fields;
     const turn = (this.#turn += 1);
+    const mayFocus = focusGuard();
     const { host, path, method, headers, query: parameters, protocol, port, gateway, source } = fields;
     const answer = byId("request-answer");
-    const asker = document.activeElement;
     if (!again) {
       this.#on.requested(fields);
       this.#made = undefined;
@@ -95,7 +96,7 @@ export class RequestBox {
       if (turn !== this.#turn) return;
       this.#made = undefined;
       fill(answer);
-      showError(byId("request-form"), error.message, inputOf(error.message), asker);
+      showError(byId("request-form"), error.message, inputOf(error.message), mayFocus);
       return;
     }
     if (turn !== this.#turn) return;
@@ -141,7 +142,7 @@ function served({ gateway, listener, route, rule, backends, filters, filterBacke
   const weights = backends.reduce((sum, { weight }) => sum + weight, 0);
   return [
     h("h3", { class: "spoken" }, "Answer"),
-    h("p", { class: `verdict ${failure ? "bad" : "good"}`, tabindex: "-1" }, h("span", { "aria-hidden": "true" }, failure ? "✕ " : "✓ "),
+    h("p", { class: `verdict ${failure ? "bad" : "good"}` }, h("span", { "aria-hidden": "true" }, failure ? "✕ " : "✓ "),
       failure && `Every request fails (${failure.status}): ${failure.message}. `, "Served by ", nodeLink(rule ?? route ?? listener)),
     trail([gateway, listener, route, rule].filter(Boolean)),
     warnings.map(({ message }) => h("p", {}, `${message}.`)),
@@ -161,7 +162,7 @@ function served({ gateway, listener, route, rule, backends, filters, filterBacke
 function missed({ gateway, listener, nearest, undecided }) {
   return [
     h("h3", { class: "spoken" }, "Answer"),
-    h("p", { class: "verdict bad", tabindex: "-1" }, h("span", { "aria-hidden": "true" }, "✕ "), reasonMark(nearest.reason), ` – ${nearest.message}`),
+    h("p", { class: "verdict bad" }, h("span", { "aria-hidden": "true" }, "✕ "), reasonMark(nearest.reason), ` – ${nearest.message}`),
     gateway && trail([gateway, listener].filter(Boolean)),
     nearest.candidates.length > 0 && h("h4", {}, undecided.length > 0 ? "May serve it" : "Nearest"),
     nearest.candidates.map(({ node, reason, message }) =>

@@ -15,7 +15,7 @@ export class Search {
   #found = [];
   #at = -1; // the marked result
   #isOpen = false;
-  #said = ""; // the number of results that was announced
+  #announced = ""; // the text whose number of results was announced
 
   constructor(on) {
     this.#on = on;
@@ -54,9 +54,9 @@ export class Search {
         mentions.isPending ? "Searching fields and values …" : "Nothing has these words in its name, namespace, hostnames, reasons, fields or values."),
       more > 0 && h("li", { class: "quiet", role: "presentation" }, `${more.toLocaleString("en")} more are marked`));
     this.#show(this.#isOpen);
-    const said = !text.trim() || mentions.isPending ? "" : `${all.length.toLocaleString("en")} ${all.length === 1 ? "result" : "results"}`;
-    if (this.#isOpen && said && said !== this.#said) announce(said);
-    this.#said = said;
+    if (this.#list.hidden || mentions.isPending || this.#announced === text) return;
+    this.#announced = text;
+    announce(all.length ? `${all.length.toLocaleString("en")} ${all.length === 1 ? "result" : "results"}${more > 0 ? `, ${LISTED} listed` : ""}.` : "No results.");
   }
 
   #show(open) {
@@ -93,8 +93,8 @@ export class Search {
 }
 
 function option({ key, namespace, note }, at, isPolicy) {
-  const row = (name, ...content) => h("li", { role: "option", id: `found-${at}`, "aria-selected": "false", "aria-label": name }, content);
-  if (namespace !== undefined) return row(`Namespace ${namespace}: show only it`, h("span", { class: "name" }, namespace), h("span", { class: "caption" }, "Namespace: show only it"));
+  const row = (label, ...content) => h("li", { role: "option", id: `found-${at}`, "aria-label": label, "aria-selected": "false" }, content);
+  if (namespace !== undefined) return row(`${namespace}, Namespace: show only it`, h("span", { class: "name" }, namespace), h("span", { class: "caption" }, "Namespace: show only it"));
   const { kind, type } = parts(key);
   return row([place(key), kind, note].filter(Boolean).join(", "), isPolicy && chip(type), h("span", { class: "name" }, place(key)), h("span", { class: "caption" }, kind, note && ` · ${note}`));
 }

@@ -55,6 +55,15 @@ rules_above(backend) := {rule |
 	leads_to(keys.type_of(route_key), backend, backends[backend])
 }
 
+# The backends that requests to a rule reach, and the ports that they use.
+backends_reached(rule) := {node |
+	type := keys.type_of(rule)
+	some backend, numbers in rule_backends(keys.parse(rule).object)[rule]
+	exists(backend)
+	leads_to(type, backend, numbers)
+	some node in ({backend} | {port_node(type, backend, number) | some number in numbers})
+}
+
 # A path above a port includes the port: only rules that name its number and its protocol count, not every rule that
 # names its Service.
 reaches_port(above, node) if {
