@@ -66,7 +66,7 @@ from bridge.policy_loader.submissions import (
     Verdict,
     find_flaws,
 )
-from bridge.work import RetryQueue
+from bridge.work import OwnersTurns, RetryQueue
 
 log = structlog.get_logger(__name__)
 
@@ -291,6 +291,7 @@ class Loader:
         self._loaded = asyncio.Event()  # set while that is the newest set, too
         self._wake = asyncio.Event()  # there is something to report, or to look for in OPA
         self._alone: RetryQueue[Key] = RetryQueue(self._find_lane)
+        self._removals = OwnersTurns(1)
         self._pace = 0.0  # seconds of the shortest check lately
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
@@ -761,7 +762,8 @@ class Loader:
         if len(rest) == len(self._served):
             return None
         try:
-            chosen, problems = await select(rest, (), self._judge.find_faults)
+            async with self._removals.of(author.namespace):  # `opa` takes much memory
+                chosen, problems = await select(rest, (), self._judge.find_faults)
         except CheckError as error:
             raise OpaError(str(error)) from error
         lost = [one for one in rest if one.author not in chosen]

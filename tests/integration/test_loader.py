@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
@@ -736,6 +736,27 @@ async def test_dependents_of_an_author_are_those_that_do_not_compile_without_it(
     assert await bench.loader.find_dependents(author("beside")) == []
     assert await bench.loader.find_dependents(author("unknown")) is None
     await bench.until_active("rules")
+
+
+async def test_dependents_are_searched_with_one_check_at_a_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"m{number}" for number in range(5)]
+    for name in names:
+        bench.put(name, f"package team.{name}\n\nx := 1\n")
+    await bench.until_active(*names)
+    run, running, most = bench.checker._run, 0, 0
+
+    async def count(*arguments: Any, **options: Any) -> tuple[int, bytes, bytes]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        try:
+            return await run(*arguments, **options)
+        finally:
+            running -= 1
+
+    monkeypatch.setattr(bench.checker, "_run", count)
+    assert await asyncio.gather(*(bench.loader.find_dependents(author(name)) for name in names)) == [[]] * len(names)
+    assert most == 1
 
 
 async def test_lost_rules_are_gone_with_their_author(bench: Bench) -> None:
