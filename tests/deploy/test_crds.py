@@ -151,6 +151,8 @@ CONSTRAINTS: dict[str, dict[str, Any]] = {
         "match": {"namespaceSelector": {"field.cattle.io/projectId": "special-team1"}},
     },
     "a selector that selects by nothing": {"policy": "a", "match": {"labelSelector": {}}},
+    "a selector by no labels": {"policy": "a", "match": {"labelSelector": {"matchLabels": {}}}},
+    "a selector by no expressions": {"policy": "a", "match": {"namespaceSelector": {"matchExpressions": []}}},
     "an operator that there is not": {
         "policy": "a",
         "match": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Like", "values": ["b"]}]}},

@@ -75,7 +75,7 @@ problems(spec) := array.flatten([
 	[sprintf("%s.%s.matchExpressions[%d]: operator %s needs %s", [path, field, index, expression.operator, needed]) |
 		some [path, match] in array.concat(
 			[["match", spec.match] | spec.match],
-			[[sprintf("parameterSelection[%d].match", [place]), entry.match] | some place, entry in spec.parameterSelection],
+			[[sprintf("%s[%d].match", [list, place]), entry.match] | some list in ["parameterSelection", "exemptions"]; some place, entry in spec[list]],
 		)
 		some field in ["labelSelector", "namespaceSelector"]
 		some index, expression in match[field].matchExpressions

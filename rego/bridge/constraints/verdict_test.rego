@@ -152,6 +152,8 @@ test_expressions_have_the_values_that_their_operator_needs if {
 	}
 	selection := [{"parameters": {}}, {"parameters": {}, "match": {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]}}}]
 	constraints.problems({"policy": "a", "parameterSelection": selection}) == ["parameterSelection[1].match.namespaceSelector.matchExpressions[0]: operator In needs values"]
+	exempting := [{"match": {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": []}]}}}]
+	constraints.problems({"policy": "a", "exemptions": exempting}) == ["exemptions[0].match.labelSelector.matchExpressions[0]: operator NotIn needs values"]
 }
 
 _accepted(spec, replicated) := [condition.status, condition.reason, condition.message] if {
