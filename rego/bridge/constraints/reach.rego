@@ -250,9 +250,26 @@ unmatched(spec) := {} if {
 } else := none if {
 	none := _selects_none(object.get(spec, "match", {}), _candidates(spec))
 	none != {}
-} else := _entries_for_none(spec) if {
-	count(object.get(spec, "parameterSelection", [])) > 0
-} else := {}
+} else := object.union(_entries_for_none(spec), _unknown_labels(spec))
+
+# A namespaceSelector passes objects whose Namespace is not stored, as in a folder without the manifests of Namespaces:
+# their labels are unknown.
+_unknown_labels(spec) := {at: message |
+	some [path, match] in _all_matches(spec)
+	object.get(match, "namespaceSelector", {}) != {}
+	others := object.remove(match, ["namespaceSelector"])
+	names := {it.namespace |
+		some key in _candidates(spec)
+		it := subject(lookup.get(key))
+		it.namespace != ""
+		not lookup.has_object(keys.format("", "Namespace", "", it.namespace))
+		matches(others, it)
+		not matches(match, it)
+	}
+	names != set()
+	at := sprintf("%s.namespaceSelector", [path])
+	message := sprintf("%s: the labels of namespace %s are unknown, so objects in it are not selected: add its Namespace", [at, concat(", ", sort(names))])
+}
 
 # A name that is listed beside is no misspelling's right form: manifests often have one of several namespaces.
 _unknown_namespaces(spec) := {at: message |
@@ -286,6 +303,7 @@ _selects_none(match, named) := {"match": sprintf("match selects none of the obje
 } else := {}
 
 _entries_for_none(spec) := {at: message |
+	count(object.get(spec, "parameterSelection", [])) > 0
 	match := object.get(spec, "match", {})
 	selected := {key: it | some key in keys_matched(match); it := subject(lookup.get(key)); matches(match, it)}
 	count(selected) > 0

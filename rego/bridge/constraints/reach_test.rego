@@ -228,6 +228,17 @@ test_a_match_that_selects_no_object_is_a_warning if {
 	_unmatched(_pods({"name": "tills"})) == {sprintf(none, [`name; did you mean "till"?`])}
 }
 
+test_a_selector_of_namespaces_says_of_which_it_knows_no_labels if {
+	pods := [testing.resource("v1", "Pod", namespace, "till") | some namespace in ["inner", "outer"]]
+	inner := object.union(testing.resource("v1", "Namespace", "", "inner"), {"metadata": {"labels": {"env": "prod"}}})
+	selecting := {"namespaceSelector": {"matchLabels": {"env": "prod"}}}
+	found := constraints.unmatched({"policy": "own", "match": _pods(selecting)}) with input as testing.changed(array.concat(pods, [inner]))
+	found == {"match.namespaceSelector": "match.namespaceSelector: the labels of namespace outer are unknown, so objects in it are not selected: add its Namespace"}
+	excluded := object.union(selecting, {"excludedNamespaces": ["outer"]})
+	none := constraints.unmatched({"policy": "own", "match": _pods(excluded)}) with input as testing.changed(array.concat(pods, [inner]))
+	none == {}
+}
+
 test_a_misspelled_namespace_has_the_nearest_name if {
 	misspelled := `%s.namespaces[%d]: no namespace is "shopp"; did you mean "shop"?`
 	_unmatched(_pods({"namespaces": ["shopp"]})) == {sprintf(misspelled, ["match", 0])}
