@@ -7,7 +7,7 @@ secrets are left out here; nothing else decides what a part means.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -107,11 +107,7 @@ def read_parts(stream: BinaryIO, dump: Dump) -> Iterator[Part]:
     """Yield the parts of a dump. Raises DumpError if it is cut off, not JSON, or has no configuration of an Envoy."""
     reader = _Reader(dump)
     try:
-        for event, value in ijson.basic_parse(stream, use_float=True):
-            reader.take(event, value)
-            if reader.ready:
-                yield from reader.ready
-                reader.ready.clear()
+        yield from reader.parts(ijson.basic_parse(stream, use_float=True))
     except ijson.IncompleteJSONError as error:
         raise DumpError(_cut(dump.name, error)) from error
     except ijson.JSONError as error:
@@ -192,22 +188,38 @@ class _Reader:
         self.route_config = ""
         self.virtual_host = ""
 
-    def take(self, event: str, value: Any) -> None:
-        """Take the next event of the parser."""
-        if event == "map_key":
-            frame = self.frames[-1]
-            frame.key = value if frame.as_written or frame.keys_as_written else _camel(value)
-        elif event in {"start_map", "start_array"}:
-            self._open(event == "start_map")
-        elif event in {"end_map", "end_array"}:
-            self._close()
-        else:
-            self._keep(value)
+    def parts(self, events: Iterable[tuple[str, Any]]) -> Iterator[Part]:
+        """Yield the parts that events of the parser make, as soon as they are whole."""
+        frames, ready = self.frames, self.ready
+        for event, value in events:
+            if event == "map_key":
+                frame = frames[-1]
+                frame.key = value if frame.as_written or frame.keys_as_written else _camel(value)
+            elif event in {"start_map", "start_array"}:
+                self._open(event == "start_map")
+            elif event in {"end_map", "end_array"}:
+                self._close()
+                if ready:
+                    yield from ready
+                    ready.clear()
+            else:
+                self._keep(value)
 
     def _keep(self, value: Any) -> None:
         if not self.frames:
             return
         frame = self.frames[-1]
+        if frame.role == "build":  # most values are within one of a part
+            if isinstance(frame.value, list):
+                frame.value.append(value)
+            elif frame.key not in _SECRET and frame.key != "inlineString":
+                frame.value[frame.key] = value
+            self._count()
+        else:
+            self._keep_outside(frame, value)
+
+    def _keep_outside(self, frame: _Frame, value: Any) -> None:
+        """Keep a value that is not within one of a part."""
         if frame.role in {"skip", "walk"}:
             if frame.role == "walk" and frame.key == "@type" and isinstance(value, str):
                 section = _SECTIONS.get(value.rpartition(".")[2])
@@ -236,7 +248,8 @@ class _Reader:
             self.frames.append(_Frame(role, {} if is_map else []))
             return
         above = self.frames[-1]
-        role = self._role(above, is_map)
+        # Most maps and lists are within a value of a part.
+        role = _role_inside(above, is_map) if above.role == "build" else self._role(above, is_map)
         value: Any = {} if is_map else []
         as_written = above.as_written or (isinstance(above.value, dict) and above.key in _AS_WRITTEN)
         names = isinstance(above.value, dict) and above.key in _MAPS
