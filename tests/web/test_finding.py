@@ -126,6 +126,7 @@ async def test_enter_in_the_search_moves_the_focus_to_the_details(shop: Bridge, 
     await page.until(
         "document.activeElement.textContent === 'cart#checkout' && document.querySelector('#details .fields')"
     )
+    assert await page.page.evaluate("document.activeElement.ariaLabel") == "HTTPRoute cart #checkout"
 
 
 async def test_matches_of_a_search_are_visible_on_a_phone(shop: Bridge, page: Opened) -> None:
