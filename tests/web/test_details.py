@@ -120,6 +120,7 @@ async def test_an_error_is_shown_at_its_field(shop: Bridge, page: Opened) -> Non
 
 async def test_an_outdated_preview_says_so(changing: Bridge, page: Opened) -> None:
     await page.go(changing.url)
+    await page.shows("#state", "live")  # outcomes that are known later are changes, too
     await page.see_what_would_change(text="{apiVersion: v1, kind: Namespace, metadata: {name: unused}}")
     await page.shows("#changes-answer .verdict.changes", "No effective policy changes")
     (changing.folder / "late.yaml").write_text(LATE)
