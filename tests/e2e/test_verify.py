@@ -747,3 +747,32 @@ def test_nothing_is_verified_if_the_requests_may_not_reach_the_policies(proxy: P
 def test_route_of_no_rule_after_those_of_rules_takes_none_of_their_requests(proxy: Proxy) -> None:
     proxy.host["routes"].append({"name": "patched", "match": {"prefix": "/"}, "route": {"cluster": "x"}})
     assert set(proxy.states().values()) == {"verified"}
+
+
+_MORE = """---
+apiVersion: gateway.networking.k8s.io/v1
+kind: ListenerSet
+metadata: {name: more, namespace: shop}
+spec:
+  parentRef: {name: public}
+  listeners: [{name: http, port: 80, protocol: HTTP}]
+"""
+
+
+def test_rule_below_a_listener_set_is_verified(proxy: Proxy, tmp_path: Path) -> None:
+    text = proxy.objects.read_text()
+    for old, new in (
+        (
+            "listeners: [{name: http, port: 80,",
+            "allowedListeners: {namespaces: {from: Same}}\n  listeners: [{name: own, port: 8080,",
+        ),
+        ("parentRefs: [{name: public}]", "parentRefs: [{kind: ListenerSet, name: more}]"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    proxy.objects = tmp_path / "objects.yaml"
+    proxy.objects.write_text(f"{text}{_MORE}")
+    [resource] = proxy.host["metadata"]["filter_metadata"]["envoy-gateway"]["resources"]
+    resource |= {"kind": "ListenerSet", "name": "more"}
+    proxy.dump = json.loads(json.dumps(proxy.dump).replace("shop/public/http", "shop/public/shop/more/http"))
+    assert set(proxy.states().values()) == {"verified"}

@@ -127,10 +127,14 @@ _place(config) := sprintf("[%s]", [found[1]]) if {
 	[found] := regex.find_all_string_submatch_n(`^[a-z]+/[^/]+/[^/]+/rule/([0-9]+)/match/`, config.name, 1)
 } else := ""
 
-# The listener of a configuration of routes, `<namespace>/<Gateway>/<listener>`.
+# The listener of a configuration of routes, `<namespace>/<Gateway>/<listener>`, for a ListenerSet with its namespace and name before
+# the listener (internal/gatewayapi/helpers.go, `irListenerName`).
 _listener(name) := keys.section(keys.format(keys.gateway_api, "Gateway", parts[0], parts[1]), parts[2]) if {
 	parts := split(name, "/")
 	count(parts) == 3
+} else := keys.section(keys.format(keys.gateway_api, "ListenerSet", parts[2], parts[3]), parts[4]) if {
+	parts := split(name, "/")
+	count(parts) == 5
 }
 
 _vhost_key(resource) := sprintf("virtual host %s %s", [resource.routeConfig, resource.virtualHost])

@@ -421,6 +421,15 @@ test_listener_is_a_target_that_refers_to_its_manager if {
 	}]
 }
 
+test_routes_of_a_listener_set_name_its_listener if {
+	listener := _part("listener", {"name": "any", "defaultFilterChain": {"filters": [_manager({"rds": {"routeConfigName": "infra/public/shop/more/http"}})]}})
+	facts := _facts([listener])
+	{fact.target | some fact in facts} == {"gateway.networking.k8s.io/ListenerSet/shop/more#http"}
+	{fact.key | some fact in facts} == {"connection manager infra/public/shop/more/http"}
+	_facts([_part("routes", {"name": "infra/public/shop/more/http"})]) != set()
+	_facts([_part("routes", {"name": "infra/public/shop/more"})]) == set()
+}
+
 test_routes_within_a_listener_have_its_name if {
 	static := {"typedConfig": object.union(
 		object.remove(_manager({}).typedConfig, ["rds"]),
