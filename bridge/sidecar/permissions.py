@@ -124,8 +124,9 @@ Rule = dict[str, Any]
 
 def in_namespace(access: Iterable[Access], namespace: str) -> list[Access]:
     """Return the permissions in one namespace instead of all, without those on types that are in no namespace."""
-    whole = {plural_by_rule(one) for one in ALWAYS if one in CLUSTER_SCOPED}
-    return [replace(one, namespace=namespace) for one in access if not one.namespace and one.resource not in whole]
+    whole = {(one.partition("/")[0], plural_by_rule(one)) for one in CLUSTER_SCOPED}
+    every = (one for one in access if not one.namespace)
+    return [replace(one, namespace=namespace) for one in every if (one.group or CORE, one.resource) not in whole]
 
 
 def rules(access: Iterable[Access]) -> dict[str, list[Rule]]:

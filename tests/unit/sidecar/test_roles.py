@@ -1,7 +1,7 @@
 """Access as roles."""
 
 from bridge.model.types import Access
-from bridge.sidecar.permissions import role_objects, rules
+from bridge.sidecar.permissions import in_namespace, role_objects, rules
 
 READ = ("get", "list")
 
@@ -37,3 +37,13 @@ def test_a_namespace_has_a_role_and_the_cluster_a_cluster_role_each_bound_to_the
         ("RoleBinding", "shop"),
     ]
     assert objects[3]["subjects"] == [{"kind": "ServiceAccount", "namespace": "infra", "name": "me"}]
+
+
+def test_a_role_of_one_namespace_has_nothing_that_is_in_no_namespace() -> None:
+    whole = [
+        Access("", "", "namespaces", READ),
+        Access("", "policy.networking.k8s.io", "clusternetworkpolicies", READ),
+        Access("", "cluster.open-cluster-management.io", "managedclusters", READ),
+        Access("", "admissionregistration.k8s.io", "validatingadmissionpolicies", READ),
+    ]
+    assert in_namespace([*whole, Access("", "", "services", READ)], "shop") == [Access("shop", "", "services", READ)]
