@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bridge.settings.model import Settings
     from bridge.sidecar.removal import Removal, TracedObject
 
+_AGAIN = "of other bridges: run the command again after this"
 _LEFT = 1  # exit code if something remains, or could not be checked
 WRITERS = 8  # objects that are written in parallel
 
@@ -32,7 +33,7 @@ WRITERS = 8  # objects that are written in parallel
     "Remove everything that a bridge wrote into a cluster",
     kubeconfig_option("The cluster. Default: kubectl's cluster."),
     option("--context", metavar="NAME", help="The context in the kubeconfig."),
-    file_option("--config", "Settings of the bridges (lease_namespace, lease_name). The environment takes precedence."),
+    file_option("--config", "Settings of the bridges (lease_name, lease_namespace). The environment takes precedence."),
     option("--dry-run", is_flag=True, help="Only show what would be removed."),
     option("--yes", is_flag=True, help="Remove without confirmation."),
     output_option("table", "json", "yaml"),
@@ -49,7 +50,7 @@ def uninstall_status(config: Path | None, output: str, *, dry_run: bool, yes: bo
         pbctl admin uninstall-status --dry-run
         # Remove it without confirmation, after the bridges are stopped
         pbctl admin uninstall-status --yes
-        # For bridges with other settings (the Lease's name)
+        # For bridges with another name of the Lease
         pbctl admin uninstall-status --config bridge.yaml
     """
     from bridge.settings.loading import load_settings
@@ -113,8 +114,10 @@ async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
     from bridge.sidecar.removal import holder_of, insist_on_none
 
     async with await _connected(settings) as client:
+        settings, others = await _find_leases(client, settings)
         if refuse:
-            await insist_on_none(client, settings.lease_namespace, settings.lease_name, print_error)
+            for namespace in [settings.lease_namespace, *others.namespaces]:
+                await insist_on_none(client, namespace, settings.lease_name, print_error)
         async with _removal(client, settings) as removal:
             found = await removal.look()
             outcomes = [RemovalOutcome(short_key(one.key), tuple(describe(one.traces))) for one in found]
@@ -122,7 +125,7 @@ async def look(settings: Settings, *, refuse: bool) -> list[RemovalOutcome]:
                 outcomes.append(RemovalOutcome(_lease_name(settings), ("the object itself",)))
                 if holder := holder_of(removal.lease):
                     print_error(f"{holder} holds the Lease: stop the bridges before you remove anything")
-            return [*outcomes, *_unseen(removal)]
+            return [*outcomes, *_unseen(removal), *others.outcomes]
 
 
 async def remove(settings: Settings) -> list[RemovalOutcome]:
@@ -130,9 +133,11 @@ async def remove(settings: Settings) -> list[RemovalOutcome]:
     from bridge.remediator.plan import describe
     from bridge.sidecar.removal import held, insist_on_none
 
-    where = settings.lease_namespace, settings.lease_name
     async with await _connected(settings) as client:
-        await insist_on_none(client, *where, print_error)
+        settings, others = await _find_leases(client, settings)
+        where = settings.lease_namespace, settings.lease_name
+        for namespace in [settings.lease_namespace, *others.namespaces]:
+            await insist_on_none(client, namespace, settings.lease_name, print_error)
         async with held(client, *where), _removal(client, settings) as removal:
             found, limit = await removal.look(), asyncio.Semaphore(WRITERS)
 
@@ -143,11 +148,45 @@ async def remove(settings: Settings) -> list[RemovalOutcome]:
 
             # Webhook configurations are removed first, because the API server would call the webhook for other writes.
             first = [await take_back(one) for one in found if "webhooks" in one.traces]
-            others = (take_back(one) for one in found if "webhooks" not in one.traces)
-            outcomes = [*first, *await asyncio.gather(*others), *_unseen(removal)]
+            later = (take_back(one) for one in found if "webhooks" not in one.traces)
+            outcomes = [*first, *await asyncio.gather(*later), *_unseen(removal)]
         if removal.lease is not None:
             outcomes.append(await _last(client, settings, outcomes))
-        return outcomes
+        return [*outcomes, *others.outcomes]
+
+
+@dataclass(frozen=True, slots=True)
+class _OtherLeases:
+    """The namespaces with further Leases of the bridges' name, and why they were not found, "" if they were."""
+
+    name: str
+    namespaces: tuple[str, ...] = ()
+    unknown: str = ""
+
+    @property
+    def outcomes(self) -> list[RemovalOutcome]:
+        """Return a row for each Lease that remains, or for all if they are unknown."""
+        if self.unknown:
+            return [RemovalOutcome("Leases of other namespaces", unseen=self.unknown)]
+        return [RemovalOutcome(f"Lease/{namespace}/{self.name}", unseen=_AGAIN) for namespace in self.namespaces]
+
+
+async def _find_leases(client: KubeClient, settings: Settings) -> tuple[Settings, _OtherLeases]:
+    """Return the settings with the Lease's namespace, and the other Leases of this name.
+
+    If the settings' namespace has no such Lease, it is the first one that has.
+    """
+    from bridge.kube.errors import KubeError
+    from bridge.sidecar.removal import find_lease_namespaces
+
+    try:
+        namespaces = await find_lease_namespaces(client, settings.lease_name)
+    except KubeError as error:
+        return settings, _OtherLeases(settings.lease_name, unknown=str(error))
+    if namespaces and settings.lease_namespace not in namespaces:
+        settings = replace(settings, lease_namespace=namespaces[0])
+    others = tuple(namespace for namespace in namespaces if namespace != settings.lease_namespace)
+    return settings, _OtherLeases(settings.lease_name, others)
 
 
 async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:

@@ -178,6 +178,12 @@ class StillWritingError(Exception):
     """A bridge is running, which would write everything again."""
 
 
+async def find_lease_namespaces(client: KubeClient, name: str) -> list[str]:
+    """Return the namespaces that have a Lease of this name. Raises KubeError."""
+    found = await client.get("/apis/coordination.k8s.io/v1/leases", {"fieldSelector": f"metadata.name={name}"})
+    return sorted(one["metadata"]["namespace"] for one in found["items"])
+
+
 async def read_lease(client: KubeClient, namespace: str, name: str) -> dict[str, Any] | None:
     """Return the Lease; None if there is none. Raises KubeError."""
     try:

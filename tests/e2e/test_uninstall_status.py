@@ -267,6 +267,30 @@ def test_a_killed_bridge_without_its_crds_leaves_nothing_either(cluster: Cluster
     _equal(cluster.shown(lists), {name: obj for name, obj in before.items() if name.startswith(lists)})
 
 
+def test_leases_of_all_namespaces_are_found(
+    own_control_plane: ControlPlane, bridge: Run, environment: dict[str, str]
+) -> None:
+    api = own_control_plane.api
+
+    def uninstall(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return bridge("uninstall-status", "--kubeconfig", own_control_plane.kubeconfig, *arguments)
+
+    for namespace in ("apps", "policy-bridge"):
+        api.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        api.request("POST", path, {"metadata": {"name": "policy-bridge"}})
+    dry = uninstall("--dry-run")
+    assert dry.returncode == 1
+    assert "Lease/apps/policy-bridge" in dry.stdout
+    assert "Lease/policy-bridge/policy-bridge   of other bridges: run the command again" in dry.stdout
+    first = uninstall("--yes")
+    assert first.returncode == 1, first.stderr
+    assert "Nothing of a bridge is left" not in first.stderr
+    second = uninstall("--yes")
+    assert (second.returncode, "Lease/policy-bridge/policy-bridge" in second.stdout) == (0, True), second.stderr
+    assert "Nothing of a bridge is left in this cluster." in uninstall("--yes").stderr
+
+
 def _forbid(cluster: Cluster) -> None:
     """Grant everything except reading Deployments."""
     groups = ["", "gateway.networking.k8s.io", "example.com", "coordination.k8s.io", "admissionregistration.k8s.io"]
