@@ -104,6 +104,7 @@ _REPLACEMENTS = {
 OUTSIDE_ACCESS = "schema_reference"
 # Codes that prove nothing about the modules: a loaded machine, a killed `opa`.
 _LATE, _FAILED, MEMORY = "timeout", "opa_failed", "memory"
+_TOO_LONG = "test_failed"  # of tests that used their processor time, and did not only wait for it
 PASSING = frozenset({_LATE, _FAILED})
 REPEATED = PASSING | {MEMORY}  # of checks whose result is not kept: the machine may have had too little memory
 
@@ -249,7 +250,9 @@ def _keep_differing(kept: list[tuple[Owner, RuleHead]], rules: Iterable[tuple[Ow
 
 
 class Checker:
-    """Runs an `opa` executable in an empty environment, each time for at most `patience` seconds and `memory` bytes.
+    """Runs an `opa` executable in an empty environment, each time for at most `patience` seconds of processor time.
+
+    It has at most `memory` bytes.
 
     The memory bound counts the process's writable memory. Linux enforces it; elsewhere Go only tries to keep it.
     `shipped` are the bridge's own modules, by path. Built-in functions that reach out of OPA are unknown to modules,
@@ -403,7 +406,15 @@ class Checker:
             return found
         async with _write_folder(texts, old) as (folder, names):
             (folder / "data.json").write_bytes(msgspec.json.encode(data))
-            arguments = ("test", *_as_bundle(old), ".", "--format", "json", "--timeout", f"{self._patience / 2:g}s")
+            arguments = (
+                "test",
+                *_as_bundle(old),
+                ".",
+                "--format",
+                "json",
+                "--timeout",
+                f"{processes.BUSY * self._patience:g}s",
+            )
             status, output, errors = await self._run(folder, *arguments)
             if status == 0:
                 return []
@@ -455,6 +466,7 @@ class Checker:
 
     async def _run(self, folder: Path, *arguments: str, memory: int | None = None) -> tuple[int, bytes, bytes]:
         memory = memory or self._memory
+        seconds = self._patience / 2 if arguments[0] == "test" else self._patience
         self.runs += 1
         try:
             process = await asyncio.create_subprocess_exec(
@@ -471,11 +483,12 @@ class Checker:
             raise CheckError(f"{self._executable} cannot be started: {error.strerror}") from error
         _bound_memory(process.pid, memory)
         try:
-            async with asyncio.timeout(self._patience):
+            async with processes.limit_work(seconds) as work, processes.follow(process):
                 output, errors = await asyncio.gather(_read(process.stdout), _read(process.stderr))
                 await process.wait()
         except TimeoutError:
-            late = {"code": _LATE, "message": f"opa {arguments[0]} took longer than {self._patience:g} s"}
+            code = _TOO_LONG if arguments[0] == "test" and work.is_spent else _LATE
+            late = {"code": code, "message": f"opa {arguments[0]} took more than {seconds:g} s of processor time"}
             return 1, b"", msgspec.json.encode({"errors": [late]})
         except _OutputTooLongError:
             return 1, b"", _report_too_large(arguments[0], memory)

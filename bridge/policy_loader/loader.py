@@ -66,6 +66,7 @@ from bridge.policy_loader.submissions import (
     Verdict,
     find_flaws,
 )
+from bridge.processes import limit_work
 from bridge.work import OwnersTurns, RetryQueue
 
 log = structlog.get_logger(__name__)
@@ -73,8 +74,9 @@ log = structlog.get_logger(__name__)
 COALESCE = 0.02  # seconds to wait for further changes
 BUNDLES = ("taken", "refused")
 PATIENCE = 5.0  # seconds of the initial list after which an OPA without any Rego gets the shipped one
-QUICK = 4.0  # seconds of a first check; the shipped modules take 1.7 s of processor time
-_FIRST = 60.0  # seconds of a first check whose result replaces the modules of a former run
+# Seconds of processor time:
+QUICK = 6.0  # of a first check; a guardrail takes 1.3 s, and 2.5 s more with tests, because of the shipped modules
+_FIRST = 60.0  # of a first check whose result replaces the modules of a former run
 _HALVING = 2.0  # a late check and its halves together take at most this multiple of a first check
 _USUAL = 3.0  # a first check takes at least this multiple of the shortest one lately
 _DRIFT = 1.5  # so much longer may the shortest check become with each check: the machine's load changes
@@ -718,28 +720,29 @@ class Loader:
         Before the first set, an OPA that has modules of a former run keeps them until all have been checked.
         """
         replaces = not self.revision and await self._has_former_set()
-        clock, bound = asyncio.get_running_loop(), max(self._bound, _FIRST) if replaces else self._bound
-        until = clock.time() + _HALVING * bound
+        bound = max(self._bound, _FIRST) if replaces else self._bound
+        left = _HALVING * bound
         waiting = [[(entry, entry.submitted) for entry in joining]]
         while waiting:
-            part, started = waiting.pop(0), clock.time()
+            part = waiting.pop(0)
             try:
-                async with asyncio.timeout(min(bound, max(until - started, 0.0))):
+                async with limit_work(min(bound, max(left, 0.0))) as work:
                     submitted = [submission for _, submission in part]
                     active = [*chosen.values()]
                     chosen, more = await select(active, submitted, self._judge.find_faults, self._judge.may_break)
                 problems = {**problems, **more}
                 if not more:
-                    self._note_pace(clock.time() - started)
+                    self._note_pace(work.seconds)
                 for entry, submission in part:
                     entry.cost, entry.tried, entry.passed = self._judge.find_cost(submission), None, None
             except TimeoutError:
-                if len(part) > 1 and clock.time() < until:
+                if len(part) > 1 and work.seconds < left:
                     waiting[:0] = _split(part)
                 else:
                     for entry, _ in part:
                         entry.cost = bound
                     self._check_later(entry for entry, _ in part)
+            left -= work.seconds
             if not (replaces and waiting):
                 await self._serve(chosen, problems)
 
@@ -995,14 +998,15 @@ class Loader:
 
     async def _try(self, entry: Entry) -> None:
         """Check a version beside the served set: it may join then, or is rejected."""
-        base, submission, before, clock = self._served, entry.submitted, entry.problems, asyncio.get_running_loop()
-        started, limit, entry.tried = clock.time(), max(entry.patience, self._bound), submission
+        base, submission, before = self._served, entry.submitted, entry.problems
+        limit, entry.tried = max(entry.patience, self._bound), submission
         try:
-            async with asyncio.timeout(limit):
+            async with limit_work(limit) as work:
                 chosen, found = await select(base, [submission], self._judge.find_faults, self._judge.may_break)
                 problems = () if chosen.get(submission.author) is submission else found[id(submission)]
         except TimeoutError:
-            text = f"checking this version took more than {round(limit, 1):g} s; the bridge will retry it on its own"
+            taken = f"{round(limit, 1):g} s of processor time"
+            text = f"checking this version took more than {taken}; the bridge will retry it on its own"
             problems = (ModuleProblem("", 0, 0, "timeout", text),)
             entry.patience = 2 * limit
             log.warning("slow modules", submission=str(submission.author), seconds=limit)
@@ -1012,7 +1016,7 @@ class Loader:
         if self._entries.get(submission.author) is not entry or entry.tried is not submission:
             self._alone.add([submission.author])  # it is gone, or a common check has decided on a later version
             return
-        took = clock.time() - started
+        took = work.seconds
         if not problems:
             self._note_pace(took)
             entry.passed = submission
