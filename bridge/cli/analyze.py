@@ -86,7 +86,7 @@ def analyze(**options: Any) -> int:
     policies that are overridden on all paths or have no effective target, links that are ignored, violations of
     Constraints, unknown kinds and fields, and values that an API server refuses. A Constraint that the change deletes
     or edits judges the change as it was, too. Only problems that the change can affect are listed. Exits with 1 if
-    problems are introduced that are not warnings, 2 if FILE is not all readable.
+    problems are introduced that are not warnings, 2 if FILE or COMMIT is not all readable.
 
     Examples:
         # Show the effects of a changed file on a cluster

@@ -9,6 +9,7 @@ from typing import Any
 
 from bridge.cli.table import Block, filled, print_tables
 from bridge.model.text import plain
+from bridge.queries.names import CommandError
 
 # Characters that control a terminal or reverse text are escaped.
 _UNSEEN = re.compile(
@@ -23,16 +24,18 @@ class Answer:
 
     `tables` makes tables, with titles between them. If none has rows, `nothing` is printed on standard error, as in
     kubectl. `document` is the data for JSON, YAML and templates. `names` makes the names for `-o name`, by default
-    those of the document's entries. `code` is the exit code. `whole`: the tables belong together, so `--watch` shows
-    all of them again when one differs. `namespaced`: the option for a namespace chooses the entries. `hint` is the
-    command that a reader of the tables may type next. Without `headers` tables have only their rows. `keep` writes the
-    files that the command makes: it is called once, when nothing refuses the answer any more.
+    those of the document's entries. `annotations` makes the lines for `-o github`. `code` is the exit code. `whole`:
+    the tables belong together, so `--watch` shows all of them again when one differs. `namespaced`: the option for a
+    namespace chooses the entries. `hint` is the command that a reader of the tables may type next. Without `headers`
+    tables have only their rows. `keep` writes the files that the command makes: it is called once, when nothing
+    refuses the answer any more.
     """
 
     tables: Callable[[], Iterable[Block]]
     nothing: str
     document: Any
     names: Callable[[], Iterable[str]] | None = None
+    annotations: Callable[[], Iterable[str]] | None = None
     code: int = 0
     whole: bool = False
     namespaced: bool = True
@@ -51,6 +54,11 @@ def print_answer(output: str, answer: Answer) -> None:
 
         text = Template(template).render(answer.document)
         print("\n".join(map(plain, text.split("\n"))) if sys.stdout.isatty() else text)
+    elif form == "github":
+        if answer.annotations is None:
+            raise CommandError("-o github prints all problems of one source, without --violations")
+        for line in answer.annotations():
+            print(line)
     elif form == "name":
         for name in dict.fromkeys(names_of(answer)):
             print(plain(name) if sys.stdout.isatty() else name)

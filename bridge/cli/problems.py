@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from bridge.cli.annotations import annotate, causes_text, place_of
 from bridge.cli.command import option
-from bridge.cli.notation import Entry, Place, Position
+from bridge.cli.notation import Entry, Position
 from bridge.cli.options import SCHEMAS, SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
 from bridge.cli.read_commands import read_command
@@ -21,7 +22,7 @@ from bridge.cli.violations import violations_answer
 from bridge.model.keys import parse_key
 from bridge.model.text import nearest
 from bridge.opa.errors import QueryError
-from bridge.queries.names import CommandError, first_of, short_key
+from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -35,7 +36,6 @@ class _Baseline(msgspec.Struct):
 
 _FOUND = 1  # exit code
 _OF_PROBLEMS = ("schemas", "ignore", "baseline", "write_baseline")  # options that --violations excludes
-_NAMED = 3  # causes that a row lists
 
 
 IGNORE = option("--ignore", metavar="REASON[,REASON]", help="Leave out problems with these reasons.", default="")
@@ -59,6 +59,7 @@ FAIL_ON = option(
     FAIL_ON,
     option("--violations", is_flag=True, help="Only violations of Constraints. An OBJECT may be a Constraint's name."),
     queries=COMMON,
+    formats=["github"],
 )
 async def problems(engine: Engine, asked: Asked) -> Answer:
     """List everything that is wrong.
@@ -77,6 +78,8 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         pbctl problems httproute/cart -n shop
         # Only problems that are new since the baseline was written, warnings included
         pbctl problems --manifests deploy/ --baseline problems.json --fail-on warning
+        # Annotations of the lines on GitHub
+        pbctl problems --manifests deploy/ -o github
         # Violations of Constraints, with their actions
         pbctl problems --violations --manifests examples/constraints
     """
@@ -124,6 +127,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
         nothing,
         found,
         names=lambda: [problem["subject"] for problem in found],
+        annotations=lambda: annotate(found, engine.position),
         code=_FOUND if fails else 0,
         hint=f"`pbctl reasons {found[0]['reason']}` explains a reason" if found else "",
     )
@@ -210,18 +214,3 @@ def reason_text(problem: Entry) -> str:
     from bridge.queries.analysis import is_error
 
     return f"{problem['reason']}{'' if is_error(problem) else ' (warning)'}"
-
-
-def place_of(problem: Entry, position: Position) -> Place:
-    """Return the file and line to change: of the first changed object that causes the problem, else of its object.
-
-    A problem of a field has the field's line.
-    """
-    places = (position(parse_key(key)) for key in (*problem.get("causes", ()), problem["subject"]))
-    place = next((place for place in places if place), None)
-    return (place[0], problem.get("line", place[1])) if place else None
-
-
-def causes_text(problem: Entry) -> str:
-    """Return the names of the changed objects that cause a problem of another one."""
-    return first_of([short_key(parse_key(key)) for key in problem.get("causes", ())], _NAMED)

@@ -28,6 +28,7 @@ def read_command(
     only_merging: bool = False,
     at_targets: Callable[[Asked], bool] = lambda _: False,
     check: Callable[[Asked], Sequence[str]] = lambda _: (),
+    formats: Iterable[str] = (),
 ) -> Callable[[Ask], click.Command]:
     """Make a function from an engine and the options to an answer a command, with the options of all read commands.
 
@@ -36,7 +37,7 @@ def read_command(
     depends on no Rego of admins but that by which policies merge: other Rego of a cluster is not even checked. Where
     `at_targets` is true of the options, the answer is about the targets that the words name, and OPA may have only
     what it reads. `check` is called before the source is opened; it may raise CommandError, and returns the
-    types to read in addition to those that every command needs.
+    types to read in addition to those that every command needs. `formats` are those of this command alone.
     """
 
     def declare(function: Ask) -> click.Command:
@@ -74,7 +75,9 @@ def read_command(
             return code
 
         callback.__name__, callback.__doc__ = function.__name__, function.__doc__
-        made: click.Command = command(short_help, *parameters, *SEVERAL, output_option(*FORMATS), _WATCH)(callback)
+        made: click.Command = command(short_help, *parameters, *SEVERAL, output_option(*FORMATS, *formats), _WATCH)(
+            callback
+        )
         return made
 
     return declare

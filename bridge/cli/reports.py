@@ -17,10 +17,11 @@ from urllib.parse import quote
 from xml.etree import ElementTree as ET  # only written, never parsed
 
 from bridge import __version__
+from bridge.cli.annotations import annotate, causes_text, message_of, place_of, workflow_command
 from bridge.cli.differences import differences_table
 from bridge.cli.notation import Place, Position
 from bridge.cli.output import to_json
-from bridge.cli.problems import causes_text, place_of, reason_text
+from bridge.cli.problems import reason_text
 from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import TIE, plain
@@ -218,7 +219,7 @@ def _result(problem: Mapping[str, Any], state: str, position: Position) -> dict[
     found: dict[str, Any] = {
         "ruleId": problem["reason"],
         "level": "error" if is_error(problem) else "warning",
-        "message": {"text": plain(f"{short_key(key)}: {_message(problem)}")},
+        "message": {"text": plain(f"{short_key(key)}: {message_of(problem)}")},
         "baselineState": state,
         "partialFingerprints": {"problem/v1": plain(f"{problem['subject']} {problem['reason']} {problem['about']}")},
         "locations": [_location(problem.get("causes", [problem["subject"]])[0], place_of(problem, position))],
@@ -227,11 +228,6 @@ def _result(problem: Mapping[str, Any], state: str, position: Position) -> dict[
         others = [*problem["causes"][1:], problem["subject"]]
         found["relatedLocations"] = [_location(other, position(parse_key(other))) for other in others]
     return found
-
-
-def _message(problem: Mapping[str, Any]) -> str:
-    causes = causes_text(problem)
-    return f"{problem['message']} (because of {causes})" if causes else str(problem["message"])
 
 
 def _location(key: str, place: Place) -> dict[str, Any]:
@@ -294,7 +290,7 @@ def _case(problem: Mapping[str, Any], position: Position, outcome: str) -> ET.El
     name = f"{problem['reason']} at {short_key(key)}"
     case = ET.Element("testcase", {"name": _text(name), "classname": _text(key.type_id), **where})
     if outcome:
-        attributes = {"message": _text(_message(problem))} | (
+        attributes = {"message": _text(message_of(problem))} | (
             {"type": problem["reason"]} if outcome == "failure" else {}
         )
         ET.SubElement(case, outcome, attributes)
@@ -315,29 +311,8 @@ def workflow_commands(answer: Analysis, position: Position, summary: str) -> Ite
         place = {"file": file, "line": line} if file and line.isdecimal() else {}
         text = message if place else ": ".join(filter(None, (read, message)))
         yield workflow_command("error", text, **place, title="Policy Bridge")
-    for problem in answer.introduced:
-        key = parse_key(problem["subject"])
-        at = place_of(problem, position)
-        where = {"file": at[0], "line": str(at[1])} if at else {}
-        title = f"{short_key(key)}: {problem['reason']}"
-        level = "error" if is_error(problem) else "warning"
-        yield workflow_command(level, _message(problem), **where, title=title)
+    yield from annotate(answer.introduced, position)
     yield workflow_command("notice", summary, title="Policy Bridge")
-
-
-def workflow_command(level: str, message: str, **properties: str) -> str:
-    """Return the line that makes GitHub show a message, with the properties `file`, `line` and `title`."""
-    text = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{level} {text}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    lines = [plain(line) for line in text.splitlines()]
-    return "%0A".join(line.replace("%", "%25") for line in lines)
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 _REPORTS: dict[str, Callable[[Analysis, Position, str], str]] = {

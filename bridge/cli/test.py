@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET  # only written, never parsed
 
 import click
 
+from bridge.cli.annotations import workflow_command
 from bridge.cli.command import command, option
 from bridge.cli.options import output_option
 from bridge.cli.output import print_error, to_json
 from bridge.cli.reading import read
-from bridge.cli.reports import workflow_command
 from bridge.cli.source import Input
 from bridge.model.text import plain
 from bridge.queries.names import CommandError

@@ -83,7 +83,7 @@ def _print(output: str, found: Comparison) -> None:
         case "json" | "yaml":
             print_document(output, {"counts": found.counts, "proxies": found.proxies, "rows": found.rows})
         case "github":
-            from bridge.cli.reports import workflow_command
+            from bridge.cli.annotations import workflow_command
 
             for row in found.rows:
                 if row["state"] != "verified":

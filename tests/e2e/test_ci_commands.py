@@ -56,6 +56,7 @@ def test_the_action_reports_new_problems_of_a_pull_request(
     more = {
         "BASE": _git(clone.parent / "origin", "rev-parse", "HEAD~1"),
         "MANIFESTS": "deploy",
+        "ARGS": "--ignore Overridden",
         "RUNNER_TEMP": str(runner),
         "GITHUB_OUTPUT": str(outputs),
         "GITHUB_STEP_SUMMARY": str(summary),
@@ -180,6 +181,11 @@ def test_problems_are_a_gate_with_violations_reasons_to_ignore_and_a_baseline(br
     (tmp_path / "deploy/b.yaml").write_text(GATE.partition("---")[2].replace("cart", "sale"))
     new = bridge(*gate, "--baseline", baseline, "-o", "name")
     assert (new.returncode, new.stdout.strip()) == (1, "core/Service/shop/sale")
+    annotations = bridge(*gate, "--baseline", baseline, "-o", "github")
+    assert annotations.returncode == 1
+    [line] = annotations.stdout.splitlines()
+    assert line.startswith(f"::error file={tmp_path}/deploy/b.yaml,line=2,title=Service/shop/sale%3A Violation::")
+    assert bridge("problems", "--violations", *gate[1:], "-o", "github").returncode == 2
     (tmp_path / "deploy/a.yaml").write_text("")
     gone = bridge(*gate, "--baseline", baseline)
     assert gone.returncode == 0
