@@ -112,7 +112,7 @@ class ManifestSource:
     With `follow`, `changes` continues after the first state with the changes of the files. Objects have the API
     server's defaults (semantics K5), by the CRDs among them and by `crds`. A broken document is reported (as Trouble,
     and in `problems`) and the others are delivered. `unchecked` has a line for each kind with rules that `doubts`
-    could not evaluate.
+    could not evaluate, and for each kustomization that leaves out files.
     """
 
     def __init__(self, paths: Sequence[Path | str], *, follow: bool, crds: Sequence[Object] = ()) -> None:
@@ -163,6 +163,11 @@ class ManifestSource:
             written = manifest.object
             wrong = [*wrong_metadata(written), *schemas.wrong_values(reading.objects[key])]
             doubts = [Doubt("InvalidValue", one.message, certain=True, place=one.place) for one in wrong]
+            if b"null" in manifest.text:
+                doubts += [
+                    Doubt("InvalidValue", one.message, certain=False, place=one.place)
+                    for one in schemas.refused_nulls(written)
+                ]
             if unserved := schemas.unserved_version(written):
                 doubts.append(Doubt("VersionNotServed", *unserved, ("apiVersion",)))
             for doubt in (*doubts, *known.doubts(written)):
@@ -173,6 +178,10 @@ class ManifestSource:
         self.unchecked = [
             f"{number} validation rules of {type_id} are not checked: they use functions that only Kubernetes has"
             for type_id, number in sorted(schemas.unchecked_rules().items())
+        ]
+        written_in = {manifest.file for manifest in reading.manifests.values()}
+        self.unchecked += [
+            line for path in self._paths if isinstance(path, Path) for line in find_unlisted(path, written_in)
         ]
         return found
 
@@ -348,6 +357,7 @@ def _find_news(before: Iterable[Trouble], now: Sequence[Trouble]) -> Iterator[Ch
 
 
 _MOST_KUSTOMIZATION = 1 << 20  # bytes
+_NAMED = 3  # files of a line
 _SUFFIXES = {".yaml", ".yml", ".json"}
 SUITE_GROUP = "test.policybridge.io/"  # before the version, in the apiVersion of a suite
 _CHART = "Chart.yaml"  # of Helm: what is beside and below it are templates
@@ -515,17 +525,50 @@ def _find_flux_folder(root: Path, path: Any) -> Path | None:
     return None
 
 
+def find_unlisted(path: Path, written_in: Collection[str]) -> Iterator[str]:
+    """Yield a line for each kustomization of a folder that does not list all files of objects beside and below it.
+
+    `written_in` are the files of objects. `kubectl apply -k` leaves out a file that is not listed.
+    """
+    found: dict[str, tuple[Path, set[str]]] = {}  # by folder
+    for folder, _, names in os.walk(path):
+        for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(names))):
+            resources = [one for value in _kustomizations_in(file) or () for one in _resources_of(value)]
+            found[os.path.normpath(folder)] = file, {os.path.normpath(Path(folder, one)) for one in resources}
+    unlisted: dict[str, list[str]] = {}
+    for name in sorted(written_in):
+        above = next((str(one) for one in Path(name).parents if str(one) in found), None)
+        if above and name not in found[above][1] and Path(name) != found[above][0]:
+            unlisted.setdefault(above, []).append(os.path.relpath(name, above))
+    for folder, names in unlisted.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        listed = ", ".join(names[:_NAMED])
+        yield f"{found[folder][0]}: kubectl apply -k leaves out what it does not list: {listed}{more}"
+
+
+def _resources_of(value: Any) -> list[str]:
+    resources = value.get("resources") if isinstance(value, dict) else None
+    return [one for one in resources if isinstance(one, str)] if isinstance(resources, list) else []
+
+
+def _kustomizations_in(file: Path) -> list[Any] | None:
+    """Return the documents of a file that are input of kustomize, None for broken ones; None if it cannot be read."""
+    try:
+        with open_regular(file, _MOST_KUSTOMIZATION) as opened:
+            text = read_stream(opened, _MOST_KUSTOMIZATION, file).decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    values = [None if isinstance(document, BrokenDocument) else document.value for document in read_documents(text)]
+    # With an ending, another document is read as a manifest, and a broken one is reported.
+    return [value for value in values if not file.suffix or (value is not None and is_kustomization(value))]
+
+
 def _changes_objects(kustomization: Path, read: Collection[str]) -> bool:
     """Return whether rendering may give other objects than those of the files that are read."""
-    try:
-        with open_regular(kustomization, _MOST_KUSTOMIZATION) as opened:
-            text = read_stream(opened, _MOST_KUSTOMIZATION, kustomization).decode()
-    except (OSError, UnicodeDecodeError):
+    values = _kustomizations_in(kustomization)
+    if values is None:
         return True
-    for document in read_documents(text):
-        value = None if isinstance(document, BrokenDocument) else document.value
-        if kustomization.suffix and (value is None or not is_kustomization(value)):
-            continue  # it is read as a manifest, and a broken one is reported
+    for value in values:
         if not isinstance(value, dict) or not value.keys() <= _PLAIN_KUSTOMIZATION:
             return True
         resources = value.get("resources") or []

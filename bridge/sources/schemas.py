@@ -34,6 +34,7 @@ Schema = Mapping[str, Any]
 
 _MAP_KEYS = "x-kubernetes-list-map-keys"
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")  # "Version priority" of Kubernetes
+_OF_SERVER = {"metadata", "status"}
 _MOST = 20  # wrong values of one object: the rest is of the same kind
 _SHOWN = 100  # characters of a value in a message
 
@@ -90,12 +91,19 @@ class Schemas:
 
         An object of a kind or version without a schema has none.
         """
-        group, kind, version = group_of(obj["apiVersion"]), obj["kind"], obj["apiVersion"].rpartition("/")[2]
-        at = f"{group}/{kind}", version
-        if at not in self._checks:
-            self._checks[at] = self._make_check(*at)
-        check = self._checks[at]
+        check = self._check_of(obj)
         return list(itertools.islice(check.wrong_values(obj), _MOST)) if check else []
+
+    def refused_nulls(self, obj: Object) -> list[WrongValue]:
+        """Return the nulls in an object as written that only a server-side apply refuses, at most 20."""
+        check = self._check_of(obj) if "." in group_of(obj["apiVersion"]) else None  # by CRDs alone
+        if check is None:
+            return []
+        found = _refused_nulls({name: obj[name] for name in obj if name not in _OF_SERVER}, check.schema, ())
+        return [
+            WrongValue(f"{_written(place)}: null is refused by a server-side apply, and dropped otherwise", place)
+            for place in itertools.islice(found, _MOST)
+        ]
 
     def unserved_version(self, obj: Object) -> tuple[str, bool] | None:
         """Return that no API server takes an object in its version, and whether this is certain.
@@ -123,6 +131,13 @@ class Schemas:
             type_id: len(check.unchecked) for (type_id, _), check in self._checks.items() if check and check.unchecked
         }
 
+    def _check_of(self, obj: Object) -> _Check | None:
+        group, kind, version = group_of(obj["apiVersion"]), obj["kind"], obj["apiVersion"].rpartition("/")[2]
+        at = f"{group}/{kind}", version
+        if at not in self._checks:
+            self._checks[at] = self._make_check(*at)
+        return self._checks[at]
+
     def _make_check(self, type_id: str, version: str) -> _Check | None:
         schema = self._defined[type_id].get(version) if type_id in self._defined else shipped_schema(type_id, version)
         try:
@@ -136,7 +151,7 @@ class _Check:
 
     def __init__(self, schema: Schema) -> None:
         self.unchecked: set[str] = set()
-        self._schema = schema
+        self.schema = schema
         translated = _translate(schema)
         translated.get("properties", {}).pop("status", None)
         self._values = jsonschema_rs.Draft7Validator(
@@ -156,13 +171,30 @@ class _Check:
         value = {name: field for name, field in obj.items() if name != "status"}  # which it drops
         if b"null" in (text := msgspec.json.encode(value)):
             value = msgspec.json.decode(text)
-            drop_nulls(value, self._schema)
+            drop_nulls(value, self.schema)
         errors = [*self._values.iter_errors(value)]
         if not errors and self._rules is not None:
             errors = [*self._rules.iter_errors(value)]
         for error in errors:
             place = tuple(error.instance_path)
             yield WrongValue(f"{_written(place) or 'the object'}: {_describe(error)}", place)
+
+
+def _refused_nulls(value: Any, schema: Schema, at: Place) -> Iterator[Place]:
+    """Yield the places of nulls in fields that are not nullable and have no default."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _refused_nulls(item, mapping_of(schema, "items"), (*at, index))
+    elif isinstance(value, dict):
+        properties, others = mapping_of(schema, "properties"), mapping_of(schema, "additionalProperties")
+        for name, item in value.items():
+            field = properties.get(name, others)
+            if not isinstance(field, dict) or not field:
+                continue
+            if item is not None:
+                yield from _refused_nulls(item, field, (*at, name))
+            elif not field.get("nullable") and "default" not in field:
+                yield (*at, name)
 
 
 class _MapKeys:

@@ -150,6 +150,24 @@ def test_values_of_a_custom_kind_are_refused_as_by_the_api_server(served: Contro
     assert not differing, differing
 
 
+def test_nulls_are_refused_by_a_server_side_apply_as_a_folder_says(served: ControlPlane) -> None:
+    schemas, path = Schemas([CRD]), "/apis/values.example.com/v1/namespaces/default/shapes/one"
+    head = {"apiVersion": "values.example.com/v1", "kind": "Shape", "metadata": {"name": "one"}}
+    specs: tuple[dict[str, Any], ...] = ({"small": None}, {"maybe": None}, {"one": None}, {"free": {"a": None}})
+    refused = []
+    for spec in specs:
+        try:
+            query = "dryRun=All&fieldManager=tests&force=true"
+            served.api.request("PATCH", f"{path}?{query}", {**head, "spec": spec}, "application/apply-patch+yaml")
+        except ApiError:
+            refused.append(spec)
+    objects = [{**head, "spec": spec} for spec in specs]
+    wrong = [
+        one for one in objects if schemas.refused_nulls(one) or schemas.wrong_values(Defaulter([CRD]).complete(one))
+    ]
+    assert refused == [one["spec"] for one in wrong]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_changed_objects_of_gateway_api_and_a_vendor_are_refused_as_by_the_api_server(
     seed: int, served: ControlPlane

@@ -121,6 +121,24 @@ def test_kustomization_that_changes_objects_is_reported(tmp_path: Path, text: st
     assert [f"kubectl kustomize {root} |" in problem.message for problem in source.problems] == [True] * reported
 
 
+def test_file_that_a_kustomization_does_not_list_is_a_warning(tmp_path: Path) -> None:
+    root = tmp_path / "deploy"
+    (root / "own").mkdir(parents=True)
+    (root / "sub").mkdir()
+    for file in ("a.yaml", "b.yaml", "own/c.yaml", "sub/d.yaml"):
+        (root / file).write_text(config(Path(file).stem))
+    (root / "kustomization.yaml").write_text("resources: [a.yaml, own]\n")
+    (root / "own" / "kustomization.yaml").write_text("resources: [c.yaml]\n")
+    source = ManifestSource([root], follow=False)
+    source.load()
+    source.doubts()
+    left_out = "kubectl apply -k leaves out what it does not list: b.yaml, sub/d.yaml"
+    assert source.unchecked == [f"{root}/kustomization.yaml: {left_out}"]
+    (root / "kustomization.yaml").write_text("resources: [a.yaml, own, b.yaml, sub/d.yaml]\n")
+    source.doubts()
+    assert source.unchecked == []
+
+
 @pytest.mark.parametrize(
     ("spec", "reported"),
     [

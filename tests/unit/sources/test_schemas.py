@@ -116,6 +116,17 @@ def test_status_and_nulls_are_no_wrong_values(released: Schemas) -> None:
     assert released.wrong_values(Defaulter().complete(route)) == []
 
 
+def test_nulls_that_only_a_server_side_apply_refuses_are_known(released: Schemas) -> None:
+    backend = {"name": "cart", "port": 80, "weight": None, "namespace": None}  # a weight has a default
+    route = obj("HTTPRoute", {"hostnames": None, "rules": [{"matches": None, "backendRefs": [backend]}]}, status=None)
+    text = "null is refused by a server-side apply, and dropped otherwise"
+    assert [one.message for one in released.refused_nulls(route)] == [
+        f"spec.hostnames: {text}",
+        f"spec.rules[0].backendRefs[0].namespace: {text}",
+    ]
+    assert released.refused_nulls(obj("Service", {"selector": None}, "v1")) == []
+
+
 def test_every_served_version_has_its_schema(released: Schemas) -> None:
     for version in ("v1", "v1beta1"):
         assert released.wrong_values(obj("HTTPRoute", {"hostnames": 1}, f"gateway.networking.k8s.io/{version}"))
