@@ -189,6 +189,7 @@ JudgeModules = Callable[[msgspec.Raw, float], Awaitable[Decision]]
 PLACEMENT, RULES = "placement", "rules"  # the names of the two decisions about objects
 MODULES = "modules"  # the name of the decision about a change of modules
 EVENT_BUDGET = 1.0  # seconds; a client with a shorter timeout gets no Event
+_ROUNDS = 3  # judgements of a change of Rego while other changes are admitted
 _NO_TURN = "too many requests that guardrails judge: try again"
 OPEN_BUDGET = 1.0  # seconds to retry if no policy exists, because the request is admitted anyway
 
@@ -397,16 +398,20 @@ class Admission:
 
         try:
             async with asyncio.timeout_at(until):
-                before = self.admitted.missing(began, key, with_modules=True)
-                judged = await decide(before)
-                if judged.errors or request.dry_run:
-                    return judged
-                async with self.admitted.turn:
-                    now = self.admitted.missing(began, key, with_modules=True)
-                    judged = judged if now == before else await decide(now)
-                    if not judged.errors:
-                        self.admitted.add_modules(key, request.change)
-                    return judged
+                now = self.admitted.missing(began, key, with_modules=True)
+                for _ in range(_ROUNDS):
+                    before = now
+                    judged = await decide(before)
+                    if judged.errors or request.dry_run:
+                        return judged
+                    # Nothing is judged in the turn, because a comparison of Rego takes seconds.
+                    async with self.admitted.turn:
+                        now = self.admitted.missing(began, key, with_modules=True)
+                        if now == before:
+                            self.admitted.add_modules(key, request.change)
+                            return judged
+            self.admitted.add_modules(key, request.change)
+            return Decision(warnings=(*judged.warnings, "judged without changes that were admitted meanwhile"))
         except (TimeoutError, OpaError) as error:
             if not request.dry_run:
                 self.admitted.add_modules(key, request.change)

@@ -38,7 +38,10 @@ class Admitted:
 
     def add_modules(self, key: Key, parts: Parts) -> None:
         """Add an object whose Rego was admitted, with this change."""
+        self._modules.pop(key, None)
         self._modules[key] = _Change(parts, asyncio.get_running_loop().time() + LONGEST, 1)
+        if len(self._modules) > MOST:
+            del self._modules[next(iter(self._modules))]
 
     def modules(self) -> list[str]:
         """Return the objects whose Rego OPA may lack."""

@@ -135,6 +135,21 @@ async def test_a_change_of_rego_is_judged_after_a_deletion_that_is_admitted_mean
     assert guards.inputs[-1]["admitted"] == {"delete": [str(ONE)]}
 
 
+async def test_other_requests_need_not_wait_for_a_judgement_of_rego() -> None:
+    rules, guards = _Rules(), _Guards()
+    plain, _ = judging(rules)
+    admission = replace(plain, judge_modules=guards.judge)
+    first = asyncio.create_task(submitted(admission, "a"))
+    await eventually(lambda: len(guards.inputs) == 1)
+    assert await deleted(admission, ONE)
+    guards.open.set()
+    guards.open = asyncio.Event()  # the second judgement, after the deletion, takes long
+    await eventually(lambda: len(guards.inputs) == 2)
+    assert await deleted(admission, ONE)
+    guards.open.set()
+    assert not await first
+
+
 async def test_one_of_two_deletions_at_the_same_moment_is_denied() -> None:
     rules = _Rules()
     admission, _ = judging(rules)
