@@ -167,7 +167,8 @@ async def describe(engine: Engine, key: Key) -> Description:
     events = await engine.events(key)
     held = (await objects(opa, [whole]))[whole]
     picture = (await opa.query("picture", {"objects": [str(whole)]})).get(str(whole), {})
-    problems = await with_suggestions(opa, await opa.query("problems", {"objects": [str(whole)]}), {})
+    found_wrong = await opa.query("problems", {"objects": [str(whole)], "ancestors": True})
+    problems = await with_suggestions(opa, found_wrong, {})
     if whole.type_id in await opa.query("kinds_in_force", {}):
         found = await statuses(opa, with_objects=False, kind=whole.type_id, with_affected=False)
         status = next((entry for entry in found.policies if entry["policy"] == str(whole)), None)

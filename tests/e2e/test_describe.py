@@ -6,7 +6,7 @@ import pytest
 
 from tests.controlplane.fixtures import Apply
 from tests.controlplane.plane import ControlPlane
-from tests.e2e.conftest import SHOP, Run
+from tests.e2e.conftest import ROOT, SHOP, Run
 
 NAME = "describe-a-cluster"
 OBJECTS = f"""\
@@ -114,3 +114,10 @@ def test_rejected_rego_of_others_is_one_warning_and_events_are_shown(
     ]
     for command in (("effective",), ("get", "policies"), ("status",)):
         assert bridge(*command, *where, more=more).returncode == 0, command
+
+
+def test_gateway_that_a_full_status_leaves_out_is_described_with_the_policy(bridge: Run) -> None:
+    objects = ROOT / "tests/scenarios/ancestors_more_than_sixteen/objects.yaml"
+    manifests = ("-n", "ancestors-full", "--manifests", objects)
+    assert "AncestorNotReported (warning)" in bridge("describe", "gateway/g18", *manifests).stdout
+    assert "AncestorNotReported" not in bridge("describe", "gateway/g16", *manifests).stdout

@@ -1,4 +1,4 @@
-"""Policies that other objects bind: what is kept up to date after changes equals what is computed from scratch."""
+"""Policies that other objects bind, and objects that a kind places below others, equal those computed from scratch."""
 
 import random
 from pathlib import Path
@@ -54,6 +54,25 @@ SPEC: Object = {
     ],
     "defaultStrategy": "Additive",
 }
+# Limits on areas act at the sites that name an area, or that it selects.
+LIMIT: Object = {
+    "group": GROUP,
+    "kind": "Limit",
+    "class": "Inherited",
+    "mode": "Manage",
+    "controllerName": "fleet.example.com/controller",
+    "effectiveTarget": "Backend",
+    "targets": [{"group": GROUP, "kind": "Area"}, {"group": GROUP, "kind": "Site"}],
+    "hierarchy": [
+        {
+            "parent": {"group": GROUP, "kind": "Area"},
+            "child": {"group": GROUP, "kind": "Site"},
+            "name": "/spec/area",
+            "selector": {"path": "/spec/labels", "where": {"path": "/spec/by", "value": "Labels"}},
+        }
+    ],
+    "defaultStrategy": "PatchDefaults",
+}
 NAMES = ("a", "b")
 SITES = ("north", "south", "east")
 
@@ -76,8 +95,11 @@ async def test_after_many_changes_of_bindings_statuses_and_ledger_equal_those_fr
 async def walk(seed: int, steps: int, opa_path: Path) -> None:
     """Put and delete random objects, several at once, and compare after each of these changes."""
     chance = random.Random(seed)
-    kind = resource("policybridge.io/v1alpha1", "PolicyKind", "rules.fleet.example.com", spec=SPEC)
-    objects = {key_of(obj): obj for obj in [kind, *(_draw(chance) for _ in range(30))]}
+    kinds = [
+        resource("policybridge.io/v1alpha1", "PolicyKind", f"{spec['kind'].lower()}s.fleet.example.com", spec=spec)
+        for spec in (SPEC, LIMIT)
+    ]
+    objects = {key_of(obj): obj for obj in [*kinds, *(_draw(chance) for _ in range(30))]}
     async with settled(opa_path, objects.values()) as bridge:
         await compare(bridge, f"seed {seed}, at the start")
         for number in range(steps):
@@ -132,7 +154,8 @@ def _grant(chance: random.Random) -> Object:
 
 
 def _area(chance: random.Random) -> Object:
-    return resource(VERSION, "Area", chance.choice(NAMES), "hub")
+    selecting = {"by": "Labels", "labels": {"matchLabels": {"tier": chance.choice(("gold", "silver"))}}}
+    return resource(VERSION, "Area", chance.choice(NAMES), "hub", spec=chance.choice(({}, selecting)))
 
 
 def _listing(chance: random.Random) -> Object:
@@ -142,7 +165,17 @@ def _listing(chance: random.Random) -> Object:
 
 
 def _site(chance: random.Random) -> Object:
-    return resource(VERSION, "Site", chance.choice(SITES), "hub")
+    spec = chance.choice(({}, {"area": chance.choice(NAMES)}))
+    site = resource(VERSION, "Site", chance.choice(SITES), "hub", spec=spec)
+    site["metadata"]["labels"] = {"tier": chance.choice(("gold", "silver"))}
+    return site
+
+
+def _limit(chance: random.Random) -> Object:
+    kind, names = chance.choice((("Area", NAMES), ("Site", SITES)))
+    target = {"group": GROUP, "kind": kind, "name": chance.choice(names)}
+    spec = {"targetRef": target, chance.choice(("cpu", "memory")): chance.randint(1, 3)}
+    return resource(VERSION, "Limit", chance.choice(("x", "y", "z")), "hub", spec=spec)
 
 
 def _reach(chance: random.Random) -> Object:
@@ -165,6 +198,7 @@ _DRAWN = {
     "Area": _area,
     "Listing": _listing,
     "Site": _site,
+    "Limit": _limit,
     "Reach": _reach,
     "Namespace": _namespace,
 }

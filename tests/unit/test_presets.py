@@ -19,6 +19,37 @@ PRESETS = {
 }
 # The module has the CRDs of an older release.
 NEWER_THAN_THE_MODULE = {"extensions.kuadrant.io/ThreatPolicy", "policy.networking.k8s.io/ClusterNetworkPolicy"}
+# Their CRDs have no short names.
+WITHOUT_SHORT_NAMES = {
+    "admissionregistration.k8s.io": {"ValidatingAdmissionPolicy"},
+    "aigateway.envoyproxy.io": {"BackendSecurityPolicy", "QuotaPolicy"},
+    "alb.networking.azure.io": {
+        "BackendTLSPolicy",
+        "FrontendTLSPolicy",
+        "HealthCheckPolicy",
+        "RoutePolicy",
+        "WebApplicationFirewallPolicy",
+    },
+    "apisix.apache.org": {"BackendTrafficPolicy", "HTTPRoutePolicy", "L4RoutePolicy"},
+    "consul.hashicorp.com": {"GatewayPolicy"},
+    "extensions.istio.io": {"TrafficExtension", "WasmPlugin"},
+    "extensions.kuadrant.io": {"OIDCPolicy", "PlanPolicy", "TelemetryPolicy", "ThreatPolicy"},
+    "gateway.k8s.aws": {"TargetGroupConfiguration"},
+    "gateway.kgateway.dev": {"BackendConfigPolicy", "HTTPListenerPolicy", "ListenerPolicy", "TrafficPolicy"},
+    "gateway.nginx.org": {"ObservabilityPolicy", "PayloadProcessor"},
+    "kuadrant.io": {"AuthPolicy", "DNSPolicy", "RateLimitPolicy", "TLSPolicy", "TokenRateLimitPolicy"},
+    "microgateway.airlock.com": {"ContentSecurityPolicy"},
+    "networking.gke.io": {
+        "GCPBackendPolicy",
+        "GCPGatewayPolicy",
+        "GCPSessionAffinityPolicy",
+        "GCPTrafficDistributionPolicy",
+        "HealthCheckPolicy",
+    },
+    "networking.istio.io": {"EnvoyFilter"},
+    "policy.linkerd.io": {"AuthorizationPolicy", "HTTPLocalRateLimitPolicy"},
+    "policy.networking.k8s.io": {"ClusterNetworkPolicy"},
+}
 API_VERSION = re.compile(r"^apiVersion: (\S+)/\S+\nkind: (\S+)$", re.MULTILINE)
 
 
@@ -43,6 +74,11 @@ def test_every_preset_is_in_the_tables_of_the_documentation(preset: dict[str, An
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
 def test_every_page_names_its_judge_and_the_number_of_cases(page: Path) -> None:
     assert re.search(r"^## What this is based on\n\n(?:.+\n)*?.*\b\d[\d,]* cases\b", page.read_text(), re.MULTILINE)
+
+
+def test_every_preset_has_short_names_unless_its_crd_has_none() -> None:
+    without = {kind for kind, spec in PRESETS.items() if not spec.get("shortNames")}
+    assert without == {f"{group}/{kind}" for group, kinds in WITHOUT_SHORT_NAMES.items() for kind in kinds}
 
 
 @pytest.mark.long

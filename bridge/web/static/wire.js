@@ -139,9 +139,10 @@ export class Wire {
     return found;
   }
 
-  /** The problems of an object or a policy, without links. */
+  /** The problems of an object or a policy, without links, and of policies whose status leaves the object out. */
   problemsOf(key) {
-    return this.troubled().filter(({ policy, object, about }) => policy === key || (object === key && !about));
+    return this.troubled().filter(({ policy, object, about, reason }) =>
+      policy === key || (object === key && !about) || (about === key && reason === "AncestorNotReported"));
   }
 
   /** Whether the outcomes of what was loaded are not known yet: until then the list of problems changes. */

@@ -43,7 +43,7 @@ _linked_below(object_key) := {} if {
 # The objects that are below an object by declared links, with those that a rule names by a label or an asterisk.
 _declared_links(object_key) := index.declared_children(object_key) if {
 	not index.has_extension_links
-} else := {named | some declared in index.declared_children(object_key); some named in routes_named(declared)}
+} else := {named | some declared in index.declared_children(object_key); some named in routes_named(declared)} | placed_below(object_key)
 
 _parents_within(object_key, child) := {parent | some parent in parents(child); keys.whole(parent) == object_key} if {
 	levels.of(object_key) != "Route"
@@ -72,7 +72,10 @@ next_step(["declared below", bound], object_keys) := {key | some key in array.sl
 
 next_step("declared above", object_keys) := {parent | some key in object_keys; some parent in index.declared_parents(key)} if {
 	not index.has_extension_links
-} else := {parent | some key in object_keys; some named in _names_of(key); some parent in index.declared_parents(named)}
+} else := {parent | some key in object_keys; some named in _names_of(key); some parent in index.declared_parents(named)} | {parent |
+	some key in object_keys
+	some parent in placed_above(key)
+}
 
 # The keys by which links may name an object: a rule may delegate to all routes of a namespace.
 _names_of(key) := {key, every_route(key)} if {
@@ -86,12 +89,15 @@ _directly_below(object_keys) := ({child |
 	some key in object_keys
 	startswith(key, "core/Namespace/")
 	some child in _objects_of_namespace(keys.parse(key).name)
-}) | {route |
+}) | {below |
 	index.has_extension_links
 	some key in object_keys
-	endswith(key, "/*")
-	some route in routes_named(key)
+	some below in _further_below(key)
 }
+
+_further_below(key) := routes_named(key) if {
+	endswith(key, "/*")
+} else := placed_below(key)
 
 # An object, and its frontend if a route uses it as one.
 _roles(object_key) := {object_key, keys.frontend(object_key)} if {

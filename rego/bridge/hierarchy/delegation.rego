@@ -18,19 +18,19 @@ delegates(rule) if {
 	}
 }
 
-# The nodes that place themselves directly above a node by extension modules, and the rules that delegate to a route: by
-# its name, by its label, or with all routes of its namespace.
+# The nodes directly above a node by extension modules or by the description of a policy kind, and the rules that delegate
+# to a route: by its name, by its label, or with all routes of its namespace.
 extended_above(node) := set() if {
 	not index.has_extension_links
 } else := {above |
 	some above in index.declared_extension_parents(node)
 	not index.is_delegation_label(above)
-} | {rule |
+} | ({rule |
 	levels.of(node) == "Route"
 	some group in _groups_of(node)
 	some rule in index.declared_extension_parents(group)
 	keys.whole(rule) != node
-}
+} | placed_above(node))
 
 # The keys by which rules may name a route together with others.
 _groups_of(route_key) := {label |

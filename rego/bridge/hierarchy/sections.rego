@@ -91,7 +91,14 @@ has_place(object_key) if {
 } else if {
 	exists(object_key)
 	count(index.declared_parents(object_key)) > 0
+} else if {
+	index.has_extension_links
+	exists(object_key)
+	_is_placed_by_a_kind(keys.type_of(object_key))
 }
+
+_is_placed_by_a_kind(type) if kinds.sets.placed[type]
+_is_placed_by_a_kind(type) if kinds.sets.placing[type]
 
 # An object exists (semantics P2, T2): it is stored, or it is of a virtual type, of which every name exists. The
 # argument is the key of an object, without a section or role.

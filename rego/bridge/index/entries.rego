@@ -72,6 +72,15 @@ binding_entries(bound, targets, policy_kinds) := union({
 	{{"path": ["selecting", kind], "value": true} | some kind, _ in policy_kinds},
 })
 
+# The entries of an object that may have children of these types by policy kinds: all of a type in its namespace, as
+# their declared parent.
+placing_entries(object_key, types) := {entry |
+	some type, _ in types
+	children := concat("/", [type, keys.parse(object_key).namespace, "*"])
+	some part in ["extended", "parents"]
+	entry := {"path": [part, children], "value": [object_key]}
+}
+
 # The entries of a policy of a type for what it selects, `[namespace, type, text]`.
 selection_entries(type, selections) := {{"path": array.concat(["selectors"], selection), "value": true} | some selection in selections} | {{
 	"path": ["selecting", type],
@@ -91,6 +100,23 @@ _entries_of_changes[path[0]][path[1]][concat("\n", array.slice(path, 2, 4))] con
 	some entry in entries(obj)
 	path := entry.path
 	some value in _values(entry.value, declarer)
+}
+
+# Policy kinds place objects below others, by `hierarchy`: see `placing_entries`.
+_entries_of_changes[path[0]][path[1]][""] contains key if {
+	some key, _ in lookup.upserts
+	some {"path": path, "value": _} in placing_entries(key, _types_placed_below(keys.type_of(key)))
+}
+
+_types_placed_below(type) := {entry.child: true |
+	some entry in data.kinds[_].hierarchy
+	entry.parent == type
+}
+
+_entries_of_changes.extended[key][""] contains key if {
+	some key, obj in lookup.upserts
+	obj.kind == "PolicyKind"
+	obj.spec.hierarchy
 }
 
 _values(value, declarer) := value if {
@@ -247,7 +273,7 @@ frontends := {node |
 	keys.is_frontend(node)
 }
 
-# Some extension module declares links. Computed once for a query, which avoids lookups if no module does.
+# Some object declares links besides those of Gateway API, or has children by a policy kind. Computed once for a query, which avoids lookups if no module does.
 has_extension_links if some _ in data.index.extended
 has_extension_links if _changed_entries.extended
 

@@ -165,7 +165,8 @@ sets := data.kind_sets if {
 
 # The sets of these kinds: `managed` kinds have mode Manage, `selecting` ones may select their targets by a field or are bound
 # to them, a `preset` alone describes the `presets`. `virtual`: the targets of which every name exists. `binding`: the
-# types of the objects that bind policies, each with the kinds of these. `served`: the types that the bridge replicates
+# types of the objects that bind policies, each with the kinds of these. `placed`: the types that kinds place below others,
+# with their entries; `placing`: those above, with the types below. `served`: the types that the bridge replicates
 # for these kinds, without kinds of presets that the cluster does not have.
 sets_of(described) := {
 	"managed": {type: true | some type, kind in described; kind.mode == "Manage"},
@@ -176,6 +177,14 @@ sets_of(described) := {
 		some kind in described
 		some entry in kind.boundBy
 		kinds_bound := {other: true | some other, about in described; about.boundBy[_].type == entry.type}
+	},
+	"placed": {type: entries |
+		type := described[_].hierarchy[_].child
+		entries := {entry | some kind in described; some entry in kind.hierarchy; entry.child == type}
+	},
+	"placing": {type: children |
+		type := described[_].hierarchy[_].parent
+		children := {entry.child: true | some kind in described; some entry in kind.hierarchy; entry.parent == type}
 	},
 	"served": {type: true |
 		some policy_kind, kind in described
@@ -194,6 +203,9 @@ stamp(type) := get(type).by if {
 
 # The inputs of the links of a type's objects that bind policies: the descriptions of the kinds of these.
 binding_stamp(type) := crypto.md5(concat(" ", sort([get(policy_kind).by | some policy_kind, _ in sets.binding[type]])))
+
+# The inputs of the links of a type's objects that kinds place above others.
+placing_stamp(type) := concat(" ", sort(object.keys(sets.placing[type])))
 
 # The hash of a kind's description, with the bounds on policies.
 _description_hash(description) := crypto.md5(json.marshal([

@@ -107,7 +107,7 @@ test_stored_sets_count_until_a_query_changes_a_kind if {
 test_the_stored_documents_are_the_kinds_and_their_sets if {
 	found := v1.kind_documents with input as {"changes": {"upsert": [_managed_kind]}} with data.bridge_settings.presets as {}
 	found.kinds[_type].mode == "Manage"
-	found.kind_sets == {"managed": {_type: true}, "presets": {}, "selecting": {}, "virtual": {}, "binding": {}, "served": {_type: true}}
+	found.kind_sets == {"managed": {_type: true}, "presets": {}, "selecting": {}, "virtual": {}, "binding": {}, "placed": {}, "placing": {}, "served": {_type: true}}
 }
 
 _managed_kind := _rate_kind("rates", 1, {"mode": "Manage", "controllerName": "acme.io/controller"})

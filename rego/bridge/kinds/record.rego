@@ -16,6 +16,7 @@ normal_form(type, spec) := object.union_n([
 	object.remove(spec, ["targets"]),
 	{"selectors": entries | entries := _selector_entries(spec.selectors)},
 	{"boundBy": entries | entries := _binding_entries(type, spec.boundBy)},
+	{"hierarchy": entries | entries := _placing_entries(spec.hierarchy)},
 	{"group": split(type, "/")[0], "places": places(object.get(spec, "specPaths", _defaults.specPaths), _combines_wrappers(type, spec))},
 	{"schemaDefaults": given | given := _schema_defaults(type, object.get(spec, "specPaths", [])); count(given) > 0},
 	{"targets": targets | targets := _targets(spec)},
@@ -52,11 +53,12 @@ _targets(spec) := [object.union(entry, {field: value | some field, value in targ
 ] if spec.targets
 
 # The target kinds of the effective level. A target with the role of a mesh frontend is above routes, not a backend
-# (semantics P5, K4).
+# (semantics P5, K4), and one that the kind places above others is above these (P11).
 _acts_on(spec) := {type |
 	some target in spec.targets
 	object.get(target, "role", "Backend") == "Backend"
 	type := type_of_target(target)
+	not type in {type_of_target(entry.parent) | some entry in spec.hierarchy}
 	spec.effectiveTarget in ({levels.of_type(type)} | {level | level := levels.by_type[type].section})
 }
 
@@ -103,7 +105,7 @@ traits(policy_kind) := get(policy_kind).traits
 # `marked`: for this reason, or because a route's rule may have the fields of its policies, its policies have remarks, or a
 # route may choose their strategy, what is in effect may differ from the merge; `joining`: how stacks are joined, by the
 # `routes` that choose a strategy, by `parts` of a policy, which may have a wrapper of each direction, or as `joins`; `reads`:
-# the types of other objects that the bridge reads for the kind: what binds its policies, and the parameters with which its
+# the types of other objects that the bridge reads for the kind: what binds its policies, what it places, and the parameters with which its
 # controllers let Gateways share proxies.
 traits_of(kind) := {
 	"joins": _joins(kind),
@@ -118,10 +120,10 @@ traits_of(kind) := {
 	"selecting": "selectors" in object.keys(kind),
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
 	"bound": "boundBy" in object.keys(kind),
-	"reads": sort({type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""} | ({type_of_target(target) |
+	"reads": sort({type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""} | (({type_of_target(target) |
 		kind.boundBy
 		some target in kind.targets
-	} | {implementations.merging_type(implementations.merging[controller]) | some controller in kind.controllers})),
+	} | {type | some entry in kind.hierarchy; some type in [entry.parent, entry.child]}) | {implementations.merging_type(implementations.merging[controller]) | some controller in kind.controllers})),
 	"named": object.filter(kind, ["selectors", "boundBy", "optionalRefs"]) in [{}, {"optionalRefs": false}],
 	"withheld": count(object.filter(kind, ["staged", "copies"])) > 0,
 	"doubtful": doubtful,
@@ -451,6 +453,20 @@ _binding_entries(policy_kind, entries) := [object.union_n([
 	{"within": leaves.segments(entry.within) | entry.within},
 	{"restricted": {"segments": leaves.segments(entry.restricted.path), "value": entry.restricted.value} | entry.restricted},
 	{"exclusions": {field: leaves.segments(pointer) | some field, pointer in entry.exclusions} | entry.exclusions},
+]) |
+	some entry in entries
+]
+
+# The `hierarchy` of a kind, prepared for reading objects: `{parent, child, name, selector?}`. `parent` and `child` are types,
+# and pointers are lists of segments.
+_placing_entries(entries) := [object.union_n([
+	{"parent": type_of_target(entry.parent), "child": type_of_target(entry.child), "name": leaves.segments(entry.name)},
+	{"selector": {
+		"segments": leaves.segments(entry.selector.path),
+		"where": {"segments": leaves.segments(entry.selector.where.path), "value": entry.selector.where.value},
+	} |
+		entry.selector
+	},
 ]) |
 	some entry in entries
 ]

@@ -21,7 +21,7 @@ import data.bridge.status as reporting
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, names that no
 # object can have, an invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
-of(key) := union({_of_policy(key), _links(key), impossible_refs(key), _shared_hostnames(key), _kinds(key), grant_problems(key), _constraint(key)}) if {
+of(key) := union({_of_policy(key), _links(key), impossible_refs(key), _shared_hostnames(key), _filters(key), _kinds(key), grant_problems(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -103,6 +103,30 @@ _unreported(key, tallies) := {object.union(problem, {"enforcementAction": "warn"
 } if {
 	outcomes.has_ancestors(keys.type_of(key))
 } else := set()
+
+# The policies that a rule names as filters, of kinds whose policies need no target: effective policies do not have them.
+_filters(key) := {object.union(problem, {"enforcementAction": "warn"}) |
+	some place, rule in lookup.get(key).spec.rules
+	ref := rule.filters[_].extensionRef
+	policy := keys.named(ref.group, ref.kind, keys.namespace(key), ref.name)
+	kinds.of_policy(policy).optionalRefs
+	message := sprintf("rules[%d] of %s names %s as a filter: effective policies do not contain it, and it prevails there", [
+		place,
+		keys.describe(key),
+		keys.describe(policy),
+	])
+	problem := _problem(key, policy, "Incomplete", message)
+} if {
+	levels.of(key) == "Route"
+} else := set()
+
+# The same problems of all policies whose status leaves out one object.
+of_ancestor(object_key) := {problem |
+	some policy_kind in kinds.in_use
+	some [policy, _] in reporting.unreported_at(policy_kind, object_key)
+	some problem in _unreported(policy, outcomes.tallies(policy))
+	problem.about == object_key
+}
 
 _links(key) := of_links(key, hierarchy.explained(hierarchy.unserved_links(key))) if {
 	levels.by_type[keys.parse(key).type]

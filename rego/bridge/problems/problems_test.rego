@@ -17,6 +17,22 @@ test_a_policy_without_targets_is_a_problem_itself if {
 	_of("example.com/ColorPolicy/shop/lost", [lost]) == {["example.com/ColorPolicy/shop/lost", "Invalid"]}
 }
 
+test_a_policy_that_a_rule_names_as_a_filter_is_a_warning_about_the_route if {
+	kind := testing.policykind({
+		"group": "example.com",
+		"kind": "QuickPolicy",
+		"class": "Inherited",
+		"effectiveTarget": "Rule",
+		"targets": [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute"}],
+		"optionalRefs": true,
+	})
+	extension := {"type": "ExtensionRef", "extensionRef": {"group": "example.com", "kind": "QuickPolicy", "name": "quick"}}
+	filtered := testing.route("filtered", [{"name": "public", "namespace": "infra"}], [{}, {"filters": [extension]}])
+	quick := testing.with_spec(testing.resource("example.com/v1", "QuickPolicy", "shop", "quick"), {"seconds": 1})
+	key := "example.com/QuickPolicy/shop/quick"
+	_of("gateway.networking.k8s.io/HTTPRoute/shop/filtered", [kind, filtered, quick]) == {[key, "Incomplete"]}
+}
+
 test_a_policy_that_is_overridden_everywhere_is_a_problem if {
 	top := testing.color("infra", "top", 1, [testing.ref("Gateway", "public")], {"overrides": {"theme": "dark"}})
 	low := testing.color("shop", "low", 2, [testing.ref("HTTPRoute", "cart")], {"defaults": {"theme": "light"}})

@@ -127,7 +127,7 @@ _old_paths := {path | some key in input.keys; some path in input.was[key]}
 # whose own links a change may affect.
 dependent_objects := union({
 	_changed,
-	{child | some ["parents", child] in _old_paths},
+	{child | some ["parents", declared] in _old_paths; some child in hierarchy.routes_named(declared)},
 	# Routes that use default Gateways have these as parents, also in their statuses.
 	{route |
 		before := {key | some key in input.keys; ["parents", index.default_gateways_key] in input.was[key]}

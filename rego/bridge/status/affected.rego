@@ -93,24 +93,29 @@ _targeting(policy_kind, object_key) := {policy |
 	keys.type_of(policy) == policy_kind
 }
 
-# The policies whose full status omits an object, by policy kind and place (semantics S3). It covers all policies that
-# may have the object as an ancestor.
-unreported_policies(object_key) := _by_kind_and_place({[name, mark[1], policy] |
+# The policies whose full status omits an object, by policy kind and place (semantics S3).
+unreported_policies(object_key) := _by_kind_and_place({[name, place, policy] |
 	some name, _ in kinds.sets.managed
-	kinds.get(name).statusShape == "Ancestors"
-	some policy in ((_targeting(name, object_key) | {outcome.policy |
-		not kinds.is_direct(name)
-		some scope in scopes.scopes_at_or_below(name, object_key)
-		some outcome in outcomes.outcomes_at(name, scope)
+	some [policy, place] in unreported_at(name, object_key)
+})
+
+# The policies of a kind whose full status omits an object, each with the place, as `[policy, place]`. It covers all policies
+# that may have the object as an ancestor.
+unreported_at(policy_kind, object_key) := {[policy, mark[1]] |
+	kinds.get(policy_kind).statusShape == "Ancestors"
+	some policy in ((_targeting(policy_kind, object_key) | {outcome.policy |
+		not kinds.is_direct(policy_kind)
+		some scope in scopes.scopes_at_or_below(policy_kind, object_key)
+		some outcome in outcomes.outcomes_at(policy_kind, scope)
 	}) | {policy |
-		kinds.is_direct(name)
+		kinds.is_direct(policy_kind)
 		some below in hierarchy.objects_below(object_key)
-		some policy in _targeting(name, below)
+		some policy in _targeting(policy_kind, below)
 	})
 	not lookup.get(policy).metadata.deletionTimestamp
-	some mark in ancestors(policy, outcomes.tallies(policy)).unreported
+	some mark in unreported(policy, outcomes.tallies(policy))
 	mark[0] == object_key
-})
+}
 
 # The form in which objects of a type can report that they are affected (GEP-713, "Target object status"): "parents" for
 # a route, "conditions" if the type has status.conditions, otherwise "annotations".

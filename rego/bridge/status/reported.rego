@@ -90,14 +90,14 @@ _contradicts(theirs, own) if {
 }
 
 # Vendors report Overridden also for a part of the scopes, so it never contradicts a partial outcome.
-_contradictions := {["Overridden", "Full"], ["Full", "Overridden"], ["None", "Full"], ["Full", "None"]}
+_contradictions := {["Overridden", "Full"], ["Full", "Overridden"], ["None", "Full"], ["Full", "None"], ["Attached", "None"]}
 
 _accepted(conditions) := [condition | some condition in conditions; condition.type == "Accepted"][0] if {
 	true
 } else := {"status": "", "reason": "", "message": ""}
 
 _effect(conditions) := [effect |
-	some effect in ["Overridden", "Partial", "Full", "None"]
+	some effect in ["Overridden", "Partial", "Full", "Attached", "None"]
 	some condition in conditions
 	_meaning(condition) == effect
 ][0] if {
@@ -113,6 +113,9 @@ _meaning(condition) := meaning if {
 	}[[condition.type, condition.status]]
 } else := "Accepted" if {
 	condition.type == "Accepted"
+} else := "Attached" if {
+	# kgateway says it of a policy at its own place, whatever prevails below.
+	[condition.type, condition.status, condition.reason] == ["Attached", "True", "Attached"]
 } else := effect if {
 	condition.type in {"Programmed", "Enforced", "Attached"}
 	by_reason := {["False", "Overridden"]: "Overridden", ["True", "PartiallyProgrammed"]: "Partial"}
@@ -138,7 +141,7 @@ _needs_reason(condition) if condition.type == "Overridden"
 
 # The most significant condition of a policy.
 _deciding(conditions) := [condition |
-	some meanings in [{"Refused"}, {"Overridden"}, {"Partial", "Full", "None", "Unknown"}, {"Accepted"}, {"Other"}]
+	some meanings in [{"Refused"}, {"Overridden"}, {"Partial", "Full", "Attached", "None", "Unknown"}, {"Accepted"}, {"Other"}]
 	some condition in conditions
 	_meaning(condition) in meanings
 ][0]

@@ -71,6 +71,7 @@ test_a_report_that_contradicts_the_verdict_is_explained if {
 		[[_says("Attached", "False", "Overridden")], [_at_public("Programmed", [])], "reports Overridden (by the vendor), but Policy Bridge expects Programmed"],
 		[[_says("Enforced", "False", "Unknown")], [_at_public("Programmed", [])], "reports Unknown (by the vendor), but Policy Bridge expects Programmed"],
 		[[_says("Attached", "True", "Merged")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])], "reports Merged, but Policy Bridge expects Overridden (Overridden on 1 path"],
+		[[_says("Attached", "True", "Attached")], [], "reports Attached, but Policy Bridge expects NoScope (Policy has no effective target: "],
 		[[_says("Programmed", "True", "Programmed")], [], "reports Programmed, but Policy Bridge expects NoScope (Policy has no effective target: "],
 	] {
 		[conditions, tallies, text] := row
@@ -87,6 +88,7 @@ test_a_report_that_agrees_or_has_less_is_not_a_difference if {
 		[[_says("Overridden", "True", "Overridden")], [_at_public("PartiallyProgrammed", [])]],
 		[[_says("Merged", "True", "Merged")], [_at_public("Programmed", [])]],
 		[[_says("Accepted", "Unknown", "Pending")], [_at_public("Programmed", [])]],
+		[[_says("Attached", "True", "Attached")], [_at_public("Overridden", ["example.com/ZonePolicy/shop/b"])]],
 	] {
 		_difference(row[0], row[1]) == ""
 	}

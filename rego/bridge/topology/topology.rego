@@ -268,7 +268,7 @@ changed_entries(changed, was, appeared) := union({
 
 _index_paths(object_key, was) := {entry.path | some entry in policies.entries(lookup.get(object_key))} | {path | some path in was[object_key]}
 
-_objects_of_path(_, ["extended", child]) := {trim_suffix(child, "@frontend")}
+_objects_of_path(_, ["extended", child]) := {trim_suffix(named, "@frontend") | some named in hierarchy.routes_named(child)}
 
 _objects_of_path(object_key, ["children", parent]) := {trim_suffix(parent, "@frontend")} | hierarchy.rivals_at(object_key, ["children", parent]) if {
 	keys.is_frontend(parent)

@@ -38,6 +38,11 @@ _declared_by(type, obj) := {"facts": judging.facts(obj)} if {
 	kinds.get(type)
 } else := object.union(index.links_of_type(type, obj), declaring.declared_bindings(type, obj)) if {
 	kinds.sets.binding[type]
+} else := object.union(index.links_of_type(type, obj), {
+	"bound": index.placing_entries(keys.of(obj), kinds.sets.placing[type]),
+	"facts": {"by": kinds.placing_stamp(type)},
+}) if {
+	kinds.sets.placing[type]
 } else := index.links_of_type(type, obj)
 
 # METADATA
@@ -74,6 +79,7 @@ link_shapes := null if {
 # entrypoint: true
 stamps := object.union_n([
 	{type: index.stamp | some type, level in levels.by_type; level.section in {"Listener", "Rule"}},
+	{type: kinds.placing_stamp(type) | some type, _ in kinds.sets.placing},
 	{type: kinds.binding_stamp(type) | some type, _ in kinds.sets.binding},
 	{kind: kinds.stamp(kind) | some kind in kinds.names},
 ])

@@ -112,18 +112,25 @@ _named := {key |
 # description: |
 #   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. Those of policies follow
 #   from `tallies`, as in `status`, or else from their outcomes. A GatewayClass is not one that a platform installs if it
-#   is among the keys `deleted`. An OPA with a view answers about what is in it.
+#   is among the keys `deleted`. With `ancestors`, those of policies whose full status omits one of `objects` are included. An OPA
+#   with a view answers about what is in it.
 # entrypoint: true
 problems := problem if {
 	problem := queries.not_ready
 } else := problem if {
 	problem := queries.problem([["objects", "optional objects"], ["deleted", "optional keys"]])
 } else := problem if {
-	problem := queries.unknown_field({"deleted", "tallies"})
+	problem := queries.unknown_field({"ancestors", "deleted", "tallies"})
 } else := queries.not_in_view([key | some key in input.objects; not finding.is_in_view(key)][0]) if {
 	lookup.has_view
-} else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)})] if {
+} else := [problem | some [_, problem] in sort({[key, problem] | some key in examined; some problem in finding.of(key)} | _omissions)] if {
 	examined := {key | some key in input.objects} | {key | not input.objects; some type in lookup.types; some key in lookup.keys_of(type); finding.is_in_view(key)}
+}
+
+_omissions := {[key, problem] |
+	input.ancestors
+	some key in input.objects
+	some problem in finding.of_ancestor(key)
 }
 
 # METADATA
