@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -319,11 +319,11 @@ async def run_test(engine: Engine, found: Found, number: int) -> Result:
         return Result(str(found.file), line, test.name, error=str(error))
 
 
-_Doubts = Callable[[str], list[Entry]]
+_Doubts = Callable[[Collection[str]], list[Entry]]
 
 
 async def _plan(engine: Engine, folder: Path, changes: Changed) -> tuple[PlannedChange, _Doubts]:
-    """Read the changes of a test. Returns also a function of a key: what an API server refuses or drops of the object.
+    """Read the changes of a test. Returns also a function of keys: what an API server refuses or drops of the objects.
 
     Raises CommandError for manifests with errors and unknown names.
     """
@@ -337,9 +337,11 @@ async def _plan(engine: Engine, folder: Path, changes: Changed) -> tuple[Planned
             raise CommandError(f"no objects in {name}")
     deleted = [await one_target(engine.opa, [name], None) for name in changes.delete]
 
-    def find_doubts(key: str) -> list[Entry]:
-        source = applied.source if applied and parse_key(key) in applied.keys else engine
-        return doubtful(source.doubts((), [key]))
+    def find_doubts(keys: Collection[str]) -> list[Entry]:
+        of_change = [key for key in keys if applied and parse_key(key) in applied.keys]
+        others = [key for key in keys if key not in of_change]
+        found = applied.source.doubts((), of_change) if applied and of_change else []
+        return doubtful([*found, *(engine.doubts((), others) if others else ())])
 
     return await plan_change(engine, applied.objects if applied else (), deleted), find_doubts
 
@@ -362,10 +364,9 @@ class _Judge:
     async def check_values(self, test: Case) -> None:
         """Raise CommandError for applied objects that an API server refuses, unless the test expects their problems."""
         expected = {str((await self._key(name)).object) for name in test.problems}
-        for key in map(str, self._upserts):
-            wrong = [one for one in self._doubts(key) if is_error(one)] if key not in expected else []
-            if wrong:
-                raise CommandError(f"{short_key(parse_key(key))}: {wrong[0]['message']}")
+        keys = {str(key) for key in self._upserts} - expected
+        if wrong := [one for one in (self._doubts(keys) if keys else ()) if is_error(one)]:
+            raise CommandError(f"{short_key(parse_key(wrong[0]['subject']))}: {wrong[0]['message']}")
 
     async def differences(self, test: Case) -> AsyncIterator[str]:
         """Yield each difference, which begins with the object that it is about."""
@@ -399,7 +400,7 @@ class _Judge:
         rows = [row for row in await self._state.violations([str(key)]) if "exemption" not in row]
         if what == "problems":
             answer = await in_batches(self._opa, what, "objects", [str(key)], {**self._more, **self._deletions})
-            answer += select_doubts(self._doubts(str(key)), [str(key)], answer)
+            answer += select_doubts(self._doubts([str(key)]), [str(key)], answer)
             found = {one["reason"] for one in answer if one["subject"] == str(key)} | {"Violation" for _ in rows}
         else:
             found = {row["constraint"] for row in rows}

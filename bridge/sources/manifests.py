@@ -121,6 +121,7 @@ class ManifestSource:
         self._crds = crds
         self._state = ManifestState(self._paths, retried=follow, crds=crds)
         self.unchecked: list[str] = []
+        self._unlisted: tuple[Reading, list[str]] | None = None
         self._wanted: set[str] = set()
         self._listed: set[str] = set()
         self._again = False
@@ -179,11 +180,16 @@ class ManifestSource:
             f"{number} validation rules of {type_id} are not checked: they use functions that only Kubernetes has"
             for type_id, number in sorted(schemas.unchecked_rules().items())
         ]
-        written_in = {manifest.file for manifest in reading.manifests.values()}
-        self.unchecked += [
-            line for path in self._paths if isinstance(path, Path) for line in find_unlisted(path, written_in)
-        ]
+        self.unchecked += self._find_unlisted(reading)
         return found
+
+    def _find_unlisted(self, reading: Reading) -> list[str]:
+        """Return the lines of `find_unlisted`, which are searched once for a reading."""
+        if self._unlisted is None or self._unlisted[0] is not reading:
+            written_in = {manifest.file for manifest in reading.manifests.values()}
+            folders = [path for path in self._paths if isinstance(path, Path) and path.is_dir()]
+            self._unlisted = reading, [line for path in folders for line in find_unlisted(path, written_in)]
+        return self._unlisted[1]
 
     def complete(self, crds: Iterable[Object]) -> dict[Key, Object]:
         """Return the objects as last read, with the defaults of these CRDs instead of those among the manifests."""
@@ -528,13 +534,17 @@ def _find_flux_folder(root: Path, path: Any) -> Path | None:
 def find_unlisted(path: Path, written_in: Collection[str]) -> Iterator[str]:
     """Yield a line for each kustomization of a folder that does not list all files of objects beside and below it.
 
-    `written_in` are the files of objects. `kubectl apply -k` leaves out a file that is not listed.
+    `written_in` are the files of objects. `kubectl apply -k` leaves out a file that is not listed. One that changes
+    objects is reported as such.
     """
     found: dict[str, tuple[Path, set[str]]] = {}  # by folder
-    for folder, _, names in os.walk(path):
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not _is_skipped(folder, name, follow=False)]
         for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(names))):
-            resources = [one for value in _kustomizations_in(file) or () for one in _resources_of(value)]
-            found[os.path.normpath(folder)] = file, {os.path.normpath(Path(folder, one)) for one in resources}
+            values = _kustomizations_in(file) or ()
+            if values and all(isinstance(one, dict) and one.keys() <= _PLAIN_KUSTOMIZATION for one in values):
+                listed = {os.path.normpath(Path(folder, one)) for value in values for one in _resources_of(value)}
+                found[os.path.normpath(folder)] = file, listed
     unlisted: dict[str, list[str]] = {}
     for name in sorted(written_in):
         above = next((str(one) for one in Path(name).parents if str(one) in found), None)
@@ -542,8 +552,8 @@ def find_unlisted(path: Path, written_in: Collection[str]) -> Iterator[str]:
             unlisted.setdefault(above, []).append(os.path.relpath(name, above))
     for folder, names in unlisted.items():
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        listed = ", ".join(names[:_NAMED])
-        yield f"{found[folder][0]}: kubectl apply -k leaves out what it does not list: {listed}{more}"
+        first = ", ".join(names[:_NAMED])
+        yield f"{found[folder][0]}: kubectl apply -k leaves out what it does not list: {first}{more}"
 
 
 def _resources_of(value: Any) -> list[str]:

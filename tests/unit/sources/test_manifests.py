@@ -134,9 +134,12 @@ def test_file_that_a_kustomization_does_not_list_is_a_warning(tmp_path: Path) ->
     source.doubts()
     left_out = "kubectl apply -k leaves out what it does not list: b.yaml, sub/d.yaml"
     assert source.unchecked == [f"{root}/kustomization.yaml: {left_out}"]
-    (root / "kustomization.yaml").write_text("resources: [a.yaml, own, b.yaml, sub/d.yaml]\n")
-    source.doubts()
-    assert source.unchecked == []
+    for text in ("resources: [a.yaml, own, b.yaml, sub/d.yaml]\n", "resources: [a.yaml]\npatches: [{path: b.yaml}]\n"):
+        (root / "kustomization.yaml").write_text(text)
+        again = ManifestSource([root], follow=False)
+        again.load()
+        again.doubts()
+        assert again.unchecked == []
 
 
 @pytest.mark.parametrize(
