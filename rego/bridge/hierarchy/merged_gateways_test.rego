@@ -171,7 +171,7 @@ test_unread_parameters_make_answers_uncertain if {
 	unread := {"gateway.envoyproxy.io/EnvoyProxy": ["shop"]}
 	question := {"targets": ["gateway.networking.k8s.io/HTTPRoute/shop/far"]}
 	found := v1.effective with input as object.union(_fleet([_older, _younger, route, policy]), question) with data.unread as unread
-	[one.incomplete | some target in found; some one in target.paths] == [["you can't read EnvoyProxy/infra/fleet"]]
+	[one.incomplete | some target in found; some one in target.paths] == [["you can't read EnvoyProxy/infra/fleet, which may change this result"]]
 	unserved := v1.request with input as object.union(_fleet([_older, _younger, route]), {"host": "b.test", "gateway": _key_of("alpha")}) with data.unread as unread
 	unserved.nearest.reason == "CannotTell"
 	served := v1.request with input as object.union(_fleet([_older, _younger, route]), {"host": "a.test", "gateway": _key_of("alpha")}) with data.unread as unread
