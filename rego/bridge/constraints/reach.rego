@@ -177,6 +177,7 @@ _types_matched(spec) := _selected_types(spec) | {type |
 	some entry in match.kinds
 	some group in entry.apiGroups
 	some kind in entry.kinds
+	not "*" in {group, kind}
 	type := concat("/", [keys.group_name(group), kind])
 	_has_no_place(type)
 	matches_type(match, type)

@@ -42,6 +42,7 @@ test_a_guardrail_that_matches_has_no_problem if {
 	_found("bounded_field", _of("", "Service"), {"kind": "example.com/TimeoutPolicy", "field": "/a"}) == []
 	_found("own", _routes, {}) == []
 	constraints.unreachable({"policy": "k8s.limits", "match": _of("apps", "Deploymnt")}) == []
+	_found("no_policy_without_effect", {"kinds": [{"apiGroups": ["*"], "kinds": ["Widget"]}]}, {}) == _found("no_policy_without_effect", {"kinds": [{"kinds": ["Widget"]}]}, {})
 }
 
 test_misspelled_kinds_and_groups_have_the_nearest_name if {

@@ -68,6 +68,7 @@ _below_1(node, [name]) := _below_released(node, name) if {
 	is_object(node.additionalProperties)
 } else := {"type": "object", "properties": object.union_n([child.properties | some child in node.properties; child.properties])} if {
 	name == "*"
+	not _is_open(node)
 	every child in node.properties {
 		_has_fixed_fields(child)
 	}

@@ -16,16 +16,8 @@ direct_scopes_below := sort({[node, kind] |
 	kind in policy_kinds
 	kinds.is_direct(kind)
 	scopes.acts_at(kind, node)
-	not _acts_at_its_section(kind, node)
+	scopes.is_counted(kind, node, object.keys(_below))
 })
-
-_acts_at_its_section(kind, object_key) if {
-	not contains(object_key, "#")
-	some section, object in _below
-	object == object_key
-	contains(section, "#")
-	scopes.acts_at(kind, section)
-}
 
 # The nodes below the target, other than its own sections, with their objects.
 _below := {node: keys.object_of(node) | some rule in _rules; some node in hierarchy.backends_reached(rule)} if {

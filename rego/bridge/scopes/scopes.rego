@@ -102,18 +102,24 @@ _sections_of(policy_kind, node) := hierarchy.accepted_sections(node) if {
 # The nodes at which policies are counted.
 without_whole_objects(policy_kind, nodes) := nodes if {
 	kinds.is_direct(policy_kind) == false
-} else := [node | some node in nodes; is_counted(policy_kind, node)]
+} else := [node | some node in nodes; is_counted(policy_kind, node, _sections_of(policy_kind, node))]
 
-# Policies of a kind are counted at a node: not at an object beside its sections, at which policies for it act, too
-# (semantics C2).
-is_counted(policy_kind, node) if {
+# Policies of a kind are counted at a node among others: not at an object beside its sections, at which policies for it
+# act, too (semantics C2). A listener of a ListenerSet is no section of its Gateway.
+is_counted(policy_kind, node, others) if {
 	kinds.is_direct(policy_kind) == false
 } else if {
-	not _acts_at_sections(policy_kind, node)
+	not _acts_at_sections(policy_kind, node, others)
 }
 
-_acts_at_sections(policy_kind, object_key) if {
-	some section in _sections_of(policy_kind, object_key)
+_acts_at_sections(policy_kind, object_key, others) if {
+	some section in others
+	startswith(section, concat("", [object_key, "#"]))
+	_is_section_of(policy_kind, section)
+}
+
+_is_section_of(policy_kind, section) if {
+	kinds.may_target_sections(policy_kind, keys.parse(section).type)
 	_has_protocol(policy_kind, section)
 }
 

@@ -103,11 +103,12 @@ reachable_backends(candidate) := [node | some place, node in nodes; not node in 
 policies(way, rule, results) := _policies(way, rule, reachable_backends(array.concat(results.backends, results.filterBackends)))
 
 _policies(way, rule, reachable_backends) := [{"target": node, "policyKind": kind, "paths": paths} |
-	some node in array.concat(_nodes_to(way, rule), reachable_backends)
+	nodes := array.concat(_nodes_to(way, rule), reachable_backends)
+	some node in nodes
 	not hierarchy.delegates(node)
 	some kind in sort(kinds.in_use)
 	scopes.acts_at(kind, node)
-	scopes.is_counted(kind, node)
+	scopes.is_counted(kind, node, nodes)
 	paths := _policies_on(kind, _paths(kind, way, rule, node), object.get(input, "sourceNamespace", ""))
 	count(paths) > 0
 ]

@@ -198,3 +198,27 @@ test_fields_of_a_request_with_another_type_are_errors if {
 		v1.request.error.message == sprintf("%s must be a string", [field]) with input as {field: 1}
 	}
 }
+
+_kind_at_gateways := testing.policykind({
+	"group": "example.com", "kind": "StampPolicy", "class": "Direct",
+	"targets": [{"group": testing.gateway_group, "kind": "Gateway", "sections": true}],
+})
+
+_gateway_with_set := object.union(testing.gateway("edge", [testing.listener("web", 80)]), {"spec": {"allowedListeners": {"namespaces": {"from": "All"}}}})
+
+_set_of_edge := testing.with_spec(testing.resource("gateway.networking.k8s.io/v1", "ListenerSet", "infra", "more"), {
+	"parentRef": {"name": "edge"},
+	"listeners": [testing.listener("extra", 81)],
+})
+
+_far_route_at(parent) := testing.route("far", [object.union(parent, {"group": testing.gateway_group, "namespace": "infra"})], [{"name": "all"}])
+
+# A listener of a ListenerSet is no section of the Gateway, so the policy of the whole Gateway is not one of the listener.
+test_policies_of_a_gateway_stay_where_a_listener_set_serves_the_request if {
+	stamp := testing.with_spec(testing.resource("example.com/v1", "StampPolicy", "infra", "stamp"), {"targetRefs": [testing.ref("Gateway", "edge")], "ink": "red"})
+	world := [_kind_at_gateways, _gateway_with_set, _set_of_edge, stamp]
+	by_set := _query_input({"host": "a.test", "port": 81, "gateway": "gateway.networking.k8s.io/Gateway/infra/edge"}, array.concat(world, [_far_route_at({"kind": "ListenerSet", "name": "more"})]))
+	[one.target | some one in by_set.policies] == ["gateway.networking.k8s.io/Gateway/infra/edge"]
+	by_gateway := _query_input({"host": "a.test", "port": 80, "gateway": "gateway.networking.k8s.io/Gateway/infra/edge"}, array.concat(world, [_far_route_at({"kind": "Gateway", "name": "edge"})]))
+	[one.target | some one in by_gateway.policies] == ["gateway.networking.k8s.io/Gateway/infra/edge#web"]
+}
