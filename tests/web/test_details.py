@@ -27,8 +27,12 @@ async def test_fields_of_all_kinds_are_one_table_and_equal_results_are_shown_onc
     titles = await page.page.locator("#details .fields thead th").all_inner_texts()
     assert titles[:3] == ["Field", "Value", "From"]
     assert await page.page.locator("#details .fields tr.kind").first.inner_text() == "ColorPolicy"
-    # What it does not have to do with is folded, or not there.
+    # What acts at a backend is not among its own fields; what it does not have to do with is folded, or not there.
     await page.shows("#details .rest summary", "Attached here (1)")
+    assert "TimeoutPolicy" not in " ".join(await page.page.locator("#details .explained .path").all_inner_texts())
+    await page.go(f"{shop.url}#object={POSTS}")
+    await page.shows("#details .rest summary", "Attached here (1)")
+    await page.shows("#details .passed-on", "Goes to Service/blog/posts")
     assert "TimeoutPolicy" not in await page.page.inner_text("#details")
 
 
