@@ -87,6 +87,51 @@ def test_the_action_names_the_input_that_fails(
     assert (done.returncode, done.stdout) == (2, f"::error title=Policy Bridge::{said}\n")
 
 
+STUB = """\
+#!/bin/bash
+printf '%s\\n' "$*" >>"$RUNNER_TEMP/calls"
+[ "${!#}" = markdown ] && printf '%s' "$REPORT"
+exit "$CODE"
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "report", "outputs"),
+    [
+        (1, "problems", "sarif={}/policy-bridge.sarif\nintroduced=true\n"),
+        (2, "not all read", "incomplete=true\n"),
+        (2, "", ""),
+    ],
+)
+def test_the_action_reports_what_it_could_not_read_and_passes_arguments_of_each_line(
+    clone: Path, environment: dict[str, str], tmp_path: Path, code: int, report: str, outputs: str
+) -> None:
+    pbctl = tmp_path / "policy-bridge" / "bin" / "pbctl"
+    pbctl.parent.mkdir(parents=True)
+    pbctl.write_text(STUB)
+    pbctl.chmod(0o755)
+    files = {name: tmp_path / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    for file in files.values():
+        file.touch()
+    more = {
+        "BASE": _git(clone.parent / "origin", "rev-parse", "HEAD~1"),
+        "MANIFESTS": "deploy",
+        "COMMAND": "",
+        "ARGS": "--ignore BackendNotFound\n--fail-on warning\n",
+        "RUNNER_TEMP": str(tmp_path),
+        "CODE": str(code),
+        "REPORT": report,
+        **{name: str(file) for name, file in files.items()},
+    }
+    done = _run_step("analyze", clone, {**environment, **more})
+    assert done.returncode == (code if code > 1 else 0), done.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert [" --ignore BackendNotFound --fail-on warning -o " in call for call in calls] == [True] * len(calls)
+    assert files["GITHUB_STEP_SUMMARY"].read_text() == report
+    assert files["GITHUB_OUTPUT"].read_text() == outputs.format(tmp_path)
+    assert "steps.analyze.outputs.incomplete == 'true'" in _action_step("Comment")["if"]
+
+
 @pytest.mark.long
 def test_the_action_compares_with_a_branch_that_the_clone_lacks(
     clone: Path, bridge_path: Path, environment: dict[str, str], tmp_path: Path
