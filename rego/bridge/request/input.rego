@@ -16,7 +16,7 @@ request := {
 	"path": path,
 	"pathAndQuery": path,
 	"method": object.get(input, "method", "GET"),
-	"headers": {},
+	"headers": {"host": input.host},
 	"query": {},
 	"service": call[0],
 	"rpc": call[1],
@@ -30,8 +30,8 @@ request := {
 	"path": _path,
 	"pathAndQuery": concat("?", array.concat([_path], [query | query := _query; query != ""])),
 	"method": object.get(input, "method", _default_method),
-	# A repeated header is one header with joined values (RFC 9110, 5.3).
-	"headers": {name: concat(",", array.flatten([value | some value in spelled])) | some name, spelled in _headers},
+	# A repeated header is one header with joined values (RFC 9110, 5.3). Each request has the header Host.
+	"headers": object.union({"host": _host | _host != ""}, {name: concat(",", array.flatten([value | some value in spelled])) | some name, spelled in _headers}),
 	# Gateway API does not define which of several query values counts; implementations take the first.
 	"query": {name: array.flatten([value])[0] | some name, value in input.query},
 	"service": call[0],

@@ -23,6 +23,15 @@ test_a_call_is_a_path_and_a_header_with_several_values_is_one if {
 	query_input.headers == {"a": "1,2,3"}
 }
 
+test_host_is_a_header_too if {
+	plain := request.request with input as {"host": "a.test", "path": "/"}
+	plain.headers == {"host": "a.test"}
+	other := request.request with input as {"host": "A.test:80", "headers": {"a": "1"}}
+	other.headers == {"a": "1", "host": "a.test"}
+	own := request.request with input as {"host": "a.test", "headers": {"Host": "b.test"}}
+	own.headers == {"host": "b.test"}
+}
+
 test_errors_of_a_request_are_reported if {
 	wrong := [
 		{"host": 1},
