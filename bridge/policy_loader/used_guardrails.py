@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Object, Trouble, Upserted
 from bridge.model.keys import Key, key_of
 from bridge.model.nesting import parse_field
 from bridge.model.types import GUARDRAIL_PREFIX
+from bridge.policy_loader.submissions import DataPath, path_of
 
 
 def policy_of(constraint: Object) -> str:
@@ -28,23 +29,21 @@ def _fails_closed(constraint: Object) -> bool:
 
 
 class UsedGuardrails:
-    """Follows Constraints; calls `changed` with the packages of their guardrails when these differ."""
+    """Follows Constraints; calls `changed` with the packages of their guardrails when these differ.
+
+    `policies` are the packages that Constraints name, and `paths` their places in `data`: those of all Constraints
+    once they are `listed`.
+    """
 
     def __init__(self, changed: Callable[[frozenset[str]], None]) -> None:
         self._changed = changed
         # By Constraint, its guardrail, whether that fails closed, and its policy.
         self._used: dict[Key, tuple[str, bool, str]] = {}
         self._unlisted: set[Key] = set()  # those that a list in progress has not delivered yet
-
-    @property
-    def deny_what_is_not_judged(self) -> bool:
-        """Return whether a Constraint with a guardrail denies, and its failurePolicy is not `Ignore`."""
-        return any(closed for _, closed, _ in self._used.values())
-
-    @property
-    def policies(self) -> frozenset[str]:
-        """Return the packages that Constraints name."""
-        return frozenset(policy for *_, policy in self._used.values() if policy)
+        self.listed = False
+        self.policies: frozenset[str] = frozenset()
+        self.paths: frozenset[DataPath] = frozenset()
+        self.deny_what_is_not_judged = False  # whether one with a guardrail denies, and its failurePolicy isn't Ignore
 
     def take_in(self, change: Change) -> None:
         """Process one change of Constraints."""
@@ -60,10 +59,21 @@ class UsedGuardrails:
                 for key in self._unlisted:  # deleted while no watch was open
                     self._used.pop(key, None)
                 self._unlisted = set()
+                self.listed = True
+            case Trouble(absent=True):  # its CRD is not installed
+                self.listed = True
             case Deleted(_, key):
                 self._used.pop(key, None)
+        self._summarize()
         if (packages := self._packages()) != before:
             self._changed(packages)
+
+    def _summarize(self) -> None:
+        """Keep what each request to the webhook asks for."""
+        self.deny_what_is_not_judged = any(closed for _, closed, _ in self._used.values())
+        policies = frozenset(policy for *_, policy in self._used.values() if policy)
+        if policies != self.policies:
+            self.policies, self.paths = policies, frozenset(map(path_of, policies)) - {()}
 
     def _packages(self) -> frozenset[str]:
         return frozenset(package for package, *_ in self._used.values() if package)

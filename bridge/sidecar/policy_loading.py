@@ -16,7 +16,7 @@ from bridge.policy_loader.assembly import kubernetes_view
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Endpoint, Loader
-from bridge.policy_loader.submissions import CONFIG_MAP, HIERARCHY, STRATEGIES, DataPath, path_of
+from bridge.policy_loader.submissions import CONFIG_MAP, HIERARCHY, STRATEGIES, DataPath
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
@@ -85,12 +85,12 @@ def policies_of(
     `kinds` returns the active policy kinds. `document` returns what the webhook queries; None if that is in another
     OPA, whose policies are unknown, so each policy counts for it.
     """
-    authors, loader = loading.authors, loading.loader
+    authors, loader, guardrails = loading.authors, loading.loader, loading.guardrails
 
     def deciding(decision: str) -> list[Key]:
         """Return the policies that may define what a decision evaluates."""
         if decision == RULES:
-            return authors.deciding({*EXTENSIONS_OF_RULES, *map(path_of, loading.guardrails.policies)} - {()})
+            return authors.deciding(EXTENSIONS_OF_RULES | guardrails.paths)
         placement = document()
         if placement is None:
             return [key for key, author in authors.known.items() if author.policy]
@@ -107,9 +107,9 @@ def policies_of(
         return served and not unready() and not _awaited(answer)
 
     def exist(decision: str) -> bool | None:
-        if decision == RULES and loading.guardrails.deny_what_is_not_judged:
+        if decision == RULES and guardrails.deny_what_is_not_judged:
             return True
-        if authors.unlisted:
+        if authors.unlisted or (decision == RULES and not guardrails.listed):
             return None
         return authors.policies_exist if decision == PLACEMENT and document() is None else bool(deciding(decision))
 

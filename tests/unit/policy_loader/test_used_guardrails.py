@@ -3,8 +3,9 @@
 from typing import Any
 
 import msgspec
+import pytest
 
-from bridge.model.changes import Deleted, Listed, Listing, Upserted
+from bridge.model.changes import Change, Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import key_of
 from bridge.model.types import CONSTRAINT
 from bridge.policy_loader.used_guardrails import UsedGuardrails, guardrail_of
@@ -44,6 +45,16 @@ def test_a_constraint_that_a_later_list_lacks_is_deleted() -> None:
         {"bridge.guardrails.same_value", "bridge.guardrails.no_weakening"},
         {"bridge.guardrails.same_value"},
     ]
+
+
+@pytest.mark.parametrize("last", [Listed(CONSTRAINT), Trouble(CONSTRAINT, "install the CRD", absent=True)])
+def test_constraints_are_listed_at_the_end_of_the_list_or_without_their_crd(last: Change) -> None:
+    used = UsedGuardrails(lambda _: None)
+    for change in (Trouble(CONSTRAINT, "no answer", unknown=True), Listing(CONSTRAINT), Upserted(CONSTRAINT, ())):
+        used.take_in(change)
+        assert not used.listed
+    used.take_in(last)
+    assert used.listed
 
 
 def test_other_policies_are_no_guardrails() -> None:

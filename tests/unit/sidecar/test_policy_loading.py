@@ -27,15 +27,17 @@ def policies() -> Policies:
     return policies_of(cast("PolicyLoading", loading), str)
 
 
-def policies_with(package: str, *constraints: Object) -> Policies:
-    """Return those of a bridge with one RegoPolicy, which is not valid Rego, and Constraints."""
+def policies_with(package: str, *constraints: Object, listed: bool = True) -> Policies:
+    """Return those of a bridge with one RegoPolicy, which is not valid Rego, and Constraints, perhaps not all."""
     authors, guardrails = Authors(HandJudge(), ()), UsedGuardrails(lambda _: None)
     spec = {"modules": {"a.rego": f"package {package}\n\nbroken := {{\n"}}
     metadata = {"name": "mine", "generation": 1}
     policy = {"apiVersion": "policybridge.io/v1alpha1", "kind": "RegoPolicy", "metadata": metadata, "spec": spec}
     for change in (Listing(REGO_POLICY), Upserted(REGO_POLICY, (policy,)), Listed(REGO_POLICY)):
         authors.take_in(change)
-    guardrails.take_in(Upserted(CONSTRAINT, constraints))
+    end = (Listed(CONSTRAINT),) if listed else ()
+    for change in (Listing(CONSTRAINT), Upserted(CONSTRAINT, constraints), *end):
+        guardrails.take_in(change)
     loading = SimpleNamespace(authors=authors, loader=SimpleNamespace(find_dependents=None), guardrails=guardrails)
     decision = ("io", "k8s", "federation", "admission")
     return policies_of(cast("PolicyLoading", loading), str, document=lambda: decision)
@@ -68,6 +70,14 @@ def test_policies_exist_only_for_decisions_that_evaluate_their_package(
 ) -> None:
     found = policies_with(package, *constraints)
     assert (found.exist(PLACEMENT), found.exist(RULES)) == (of_placement, of_rules)
+
+
+@pytest.mark.parametrize("constraints", [[], [constraint("acme.others")]])
+def test_whether_the_rules_have_policies_is_unknown_until_constraints_are_listed(constraints: list[Object]) -> None:
+    found = policies_with("acme.limits", *constraints, listed=False)
+    assert (found.exist(PLACEMENT), found.exist(RULES)) == (False, None)
+    closed = {"policy": "bridge.guardrails.same_value"}
+    assert policies_with("acme.limits", {**constraint("x"), "spec": closed}, listed=False).exist(RULES) is True
 
 
 def denial(*unloaded: str) -> Answer:
