@@ -537,18 +537,19 @@ def find_unlisted(path: Path, written_in: Collection[str]) -> Iterator[str]:
     `written_in` are the files of objects. `kubectl apply -k` leaves out a file that is not listed. One that changes
     objects is reported as such.
     """
-    found: dict[str, tuple[Path, set[str]]] = {}  # by folder
+    found: dict[str, tuple[Path, set[str] | None]] = {}  # by folder; None if it does more than list
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if not _is_skipped(folder, name, follow=False)]
         for file in (Path(folder, name) for name in sorted(_KUSTOMIZATIONS.intersection(names))):
             values = _kustomizations_in(file) or ()
-            if values and all(isinstance(one, dict) and one.keys() <= _PLAIN_KUSTOMIZATION for one in values):
-                listed = {os.path.normpath(Path(folder, one)) for value in values for one in _resources_of(value)}
-                found[os.path.normpath(folder)] = file, listed
+            plain = values and all(isinstance(one, dict) and one.keys() <= _PLAIN_KUSTOMIZATION for one in values)
+            listed = {os.path.normpath(Path(folder, one)) for value in values for one in _resources_of(value)}
+            found[os.path.normpath(folder)] = file, listed if plain else None
     unlisted: dict[str, list[str]] = {}
     for name in sorted(written_in):
         above = next((str(one) for one in Path(name).parents if str(one) in found), None)
-        if above and name not in found[above][1] and Path(name) != found[above][0]:
+        itself, known = found[above] if above else (None, None)
+        if above and known is not None and name not in known and Path(name) != itself:
             unlisted.setdefault(above, []).append(os.path.relpath(name, above))
     for folder, names in unlisted.items():
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -142,6 +142,18 @@ def test_file_that_a_kustomization_does_not_list_is_a_warning(tmp_path: Path) ->
         assert again.unchecked == []
 
 
+def test_what_a_kustomization_below_may_read_by_other_fields_is_not_left_out(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for file in ("a.yaml", "sub/b.yaml", "sub/patch.yaml"):
+        (tmp_path / file).write_text(config(Path(file).stem))
+    (tmp_path / "kustomization.yaml").write_text("resources: [a.yaml, sub]\n")
+    (tmp_path / "sub" / "kustomization.yaml").write_text("resources: [b.yaml]\npatches: [{path: patch.yaml}]\n")
+    source = ManifestSource([tmp_path], follow=False)
+    source.load()
+    source.doubts()
+    assert source.unchecked == []
+
+
 @pytest.mark.parametrize(
     ("spec", "reported"),
     [
