@@ -448,11 +448,17 @@ class Admission:
 
 
 async def _check_removal(dependents: Awaitable[Sequence[str] | None], budget: float) -> _Response | None:
-    """Return the denial of a deletion that takes out the rules of others; None if the object has no modules."""
+    """Return the denial of a deletion that takes out the rules of others; None if the object has no modules.
+
+    One whose check has not ended is denied too: the check goes on, and answers the next attempt.
+    """
     try:
         async with asyncio.timeout(budget):
             found = await dependents
-    except (TimeoutError, OpaError) as error:
+    except TimeoutError:
+        text = "whether other policies need these modules is still being checked: try again"
+        return _Response(Decision(errors=(text,)))
+    except OpaError as error:
         return _Response(Decision(warnings=(f"it is unknown whether other policies need this one: {error}",)))
     if not found:
         return None if found is None else _Response(Decision())

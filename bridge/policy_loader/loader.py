@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -294,6 +295,7 @@ class Loader:
         self._wake = asyncio.Event()  # there is something to report, or to look for in OPA
         self._alone: RetryQueue[Key] = RetryQueue(self._find_lane)
         self._removals = OwnersTurns(1)
+        self._removal_checks: dict[Key, asyncio.Task[list[str]]] = {}  # of the served set, by the removed author
         self._pace = 0.0  # seconds of the shortest check lately
         self._listeners: list[Listener] = []
         self.failing = Failing(self._wake.set)  # objects on which modules fail
@@ -759,16 +761,32 @@ class Loader:
     async def find_dependents(self, author: Key) -> list[str] | None:
         """Return the authors whose active modules do not compile without those of this one, each with the reason.
 
-        None if it has no active modules. Raises OpaError if it is unknown.
+        None if it has no active modules. Raises OpaError if it is unknown. The check goes on after a caller's time has
+        ended: a later call about the same set gets its result.
         """
-        rest = [one for one in self._served if one.author != author]
-        if len(rest) == len(self._served):
+        if all(one.author != author for one in self._served):
             return None
+        check = self._removal_checks.get(author)
+        if check is None:
+            check = asyncio.create_task(self._check_removal(author))
+            self._removal_checks[author] = check
+            check.add_done_callback(functools.partial(self._forget_failed_removal, author))
         try:
-            async with self._removals.of(author.namespace):  # `opa` takes much memory
-                chosen, problems = await select(rest, (), self._judge.find_faults)
+            return await asyncio.shield(check)
         except CheckError as error:
             raise OpaError(str(error)) from error
+
+    def _forget_failed_removal(self, author: Key, check: asyncio.Task[list[str]]) -> None:
+        failed = check.cancelled() or check.exception() is not None
+        if failed and self._removal_checks.get(author) is check:
+            del self._removal_checks[author]
+
+    async def _check_removal(self, author: Key) -> list[str]:
+        async with self._removals.of(author.namespace):  # `opa` takes much memory
+            rest = [one for one in self._served if one.author != author]
+            if len(rest) == len(self._served):  # it was deleted meanwhile
+                return []
+            chosen, problems = await select(rest, (), self._judge.find_faults)
         lost = [one for one in rest if one.author not in chosen]
         return [f"{one.author} {place(first)}{first.message}" for one in lost for first in problems[id(one)][:1]]
 
@@ -882,6 +900,7 @@ class Loader:
             self._note_losses(self._served, chosen, problems)
             self._former, self._served = self._served, served
             self._sound.clear()
+            self._removal_checks.clear()
             self._judge.note_served(served, self._number)
         for author, entry in self._entries.items():
             entry.adopt(chosen.get(author), self._number)

@@ -759,6 +759,37 @@ async def test_dependents_are_searched_with_one_check_at_a_time(bench: Bench, mo
     assert most == 1
 
 
+async def test_check_of_a_removal_outlives_its_request_and_counts_for_the_next_one_about_the_same_set(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.put("lib", LIBRARY)
+    bench.put("rules", NEEDING)
+    await bench.until_active("lib", "rules")
+    run, free, calls = bench.checker._run, asyncio.Event(), 0
+
+    async def wait(*arguments: Any, **options: Any) -> tuple[int, bytes, bytes]:
+        nonlocal calls
+        calls += 1
+        await free.wait()
+        return await run(*arguments, **options)
+
+    monkeypatch.setattr(bench.checker, "_run", wait)
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(bench.loader.find_dependents(author("lib")), 0.05)
+    assert calls == 1
+    free.set()
+    found = await bench.loader.find_dependents(author("lib"))
+    assert found is not None
+    assert found[0].startswith("core/ConfigMap/policies/rules m0.rego:7:")
+    checked = calls
+    assert await bench.loader.find_dependents(author("lib")) == found
+    assert calls == checked
+    bench.loader.remove(author("rules"))
+    await until(lambda: "rules" not in {one.author.name for one in bench.loader._served})
+    assert await bench.loader.find_dependents(author("lib")) == []
+
+
 async def test_lost_rules_are_gone_with_their_author(bench: Bench) -> None:
     bench.put("lib", "package team.lib\n\ngood(_) := true\n")
     bench.put("rules", "package rules\n\nallow if data.team.lib.good(1)\n")

@@ -141,6 +141,19 @@ async def test_deletion_of_modules_that_others_need_is_denied_and_nothing_else_d
     assert (await requested(found, **deletion, oldObject=old))["status"]["message"] == "never"
 
 
+async def test_deletion_of_modules_is_denied_while_it_is_checked_whether_others_need_them() -> None:
+    async def dependents(_: Key) -> list[str]:
+        await asyncio.Event().wait()
+        return []
+
+    found = Admission(None, question("rules", SILENT, read=read_rules), dependents=dependents)
+    old = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "lib", "namespace": "opa-policies"}}
+    kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
+    response = await requested(found, kind=kind, operation="DELETE", object=None, oldObject=old, budget=0.05)
+    assert not response["allowed"]
+    assert "whether other policies need these modules is still being checked: try again" in str(response["status"])
+
+
 OF_AUTHOR = {"openpolicyagent.org/policy": "rego"}
 
 
