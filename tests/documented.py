@@ -107,7 +107,7 @@ def _block(page: Path, section: str, language: str, block: list[str]) -> Iterato
     if language == "console":
         yield from _console(page, section, block)
     elif language in {"yaml", "rego"} and block and (name := _FILE.fullmatch(block[0])):
-        yield File(section, name[1], "".join(f"{line}\n" for line in block[1:]))
+        yield File(section, name[1], "".join(f"{line}\n" for line in block))
 
 
 def _console(page: Path, section: str, block: list[str]) -> Iterator[Command]:

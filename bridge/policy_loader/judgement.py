@@ -11,6 +11,7 @@ import time
 from collections import ChainMap
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from bridge.model.keys import Key, pointer
@@ -46,11 +47,13 @@ from bridge.policy_loader.submissions import (
 
 _REMEMBERED = 32  # sets
 _COMPARED = 50  # rules, after which other tasks have a turn
+_READ_AT_ONCE = 1 << 20  # characters of modules whose rules one process finds
 _TESTED = 1000  # remembered submissions with passed tests
 EVALUATION_CONFLICT = "eval_conflict_error"  # OPA's code of two values of one rule
 IN_THE_WAY = "data_in_the_way"  # the code of the problem that OPA has documents of another client
 RULE_CONFLICT = "rule_conflict"
 _OWN = frozenset({PARSE_ERROR, "rego_unsafe_var_error"})  # codes of errors that no other submission causes
+_MISSING = "undefined function "  # begins OPA's message about what no submission of a set has
 
 
 class _Claim(NamedTuple):
@@ -211,9 +214,9 @@ class Judge:
         """
         shared = _find_shared(submissions)
         claims: dict[DataPath, dict[Key, list[_Claim]]] = {}  # by the root of packages, and the next part
-        for submission in submissions:
-            if shared.keys().isdisjoint(submission.packages.values()):
-                continue
+        sharing = [one for one in submissions if not one.claimed.isdisjoint(shared)]
+        await self.read_rules(sharing)
+        for submission in sharing:
             places = Places([submission])
             for head in await self._find_rules(submission, places):
                 if isinstance(head, Finding):
@@ -256,6 +259,23 @@ class Judge:
         line = line_of_rule(places.modules[path], claim.head.name)
         text = f"{claim.full.name} belongs to {owner}, and may have other values: rename the rule"
         return replace(places.fault(path, line, 1, RULE_CONFLICT, text), own=True)
+
+    async def read_rules(self, submissions: Iterable[Submission]) -> None:
+        """Find the rules of several submissions with few processes; what fails is left to a process for each."""
+        left = [one for one in submissions if id(one) not in self._heads]
+        while len(left) > 1:
+            sizes = accumulate(sum(map(len, one.modules.values())) for one in left)
+            count = max(1, sum(1 for size in sizes if size <= _READ_AT_ONCE))
+            part, left = left[:count], left[count:]
+            places = Places(part)
+            found = await self._checker.find_rules(places.modules, places.old)
+            if any(isinstance(one, Finding) for one in found):
+                return
+            heads: dict[Key, list[RuleHead | Finding]] = {one.author: [] for one in part}
+            for head in found:
+                heads[places.author_of(head.path)].append(head)
+            for one in part:
+                _remember(self._heads, id(one), (one, heads[one.author]), _TESTED)
 
     async def _find_rules(self, submission: Submission, places: Places) -> Sequence[RuleHead | Finding]:
         if id(submission) not in self._heads:
@@ -366,7 +386,10 @@ def _remember(known: dict[Any, Any], name: Any, value: Any, most: int) -> None:
 
 def _read_faults(found: Sequence[Finding], places: Places, *, own: bool = False) -> list[Fault]:
     faults = [places.fault(*finding) for finding in found]
-    return [replace(fault, own=own or fault.problem.code in _OWN) for fault in faults]
+    return [
+        replace(fault, own=own or fault.problem.code in _OWN or fault.problem.message.startswith(_MISSING))
+        for fault in faults
+    ]
 
 
 def _name_largest(fault: Fault, submissions: Sequence[Submission]) -> Fault:

@@ -807,6 +807,7 @@ class Loader:
     async def _fail_lost(self) -> None:
         """Put failing rules in the place of those that were lost since the last set, if they compile with the set."""
         fresh = [entry for entry in self._entries.values() if entry.lost and entry.lost.replaced is None]
+        await self._judge.read_rules(entry.lost.version for entry in fresh if entry.lost)
         if fresh and not await self._try_to_fail(fresh) and len(fresh) > 1:
             for entry in fresh:
                 await self._try_to_fail([entry])

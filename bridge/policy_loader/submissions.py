@@ -194,6 +194,10 @@ class Places:
         problem = ModuleProblem(name, line, column, code, _seen_by(author, text, named))
         return Fault(author, problem, elsewhere=elsewhere)
 
+    def author_of(self, path: str) -> Key:
+        """Return the author of the module at a path."""
+        return self._whose[path][0]
+
     def _find_paths(self, text: str) -> Iterator[str]:
         """Yield the paths of modules in a text, which OPA may fill with all of them."""
         beginnings = "|".join(map(re.escape, self._beginnings))

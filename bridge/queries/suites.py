@@ -16,6 +16,7 @@ An expectation is partial: what it names must hold, and it says nothing about th
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -331,9 +332,13 @@ async def _plan(engine: Engine, folder: Path, changes: Changed) -> tuple[Planned
     applied = read_applied(files, await held_crds(engine)) if files else None
     if applied and applied.problems:
         raise CommandError(f"{applied.problems[0].subject}: {applied.problems[0].message}")
-    read = [Path(place[0]) for key in applied.keys if (place := applied.position(key))] if applied else []
+    read = (
+        [Path(os.path.normpath(place[0])) for key in applied.keys if (place := applied.position(key))]
+        if applied
+        else []
+    )
     for name in files:
-        if not any(file.is_relative_to(name) for file in read):
+        if not any(file.is_relative_to(os.path.normpath(name)) for file in read):
             raise CommandError(f"no objects in {name}")
     deleted = [await one_target(engine.opa, [name], None) for name in changes.delete]
 
@@ -354,6 +359,7 @@ class _Judge:
         self._opa, self._more = states.after.opa, states.after.more
         self._upserts, self._deletions = change.upserts, change.deletions
         self._doubts = doubts
+        self._inactive: list[Entry] | None = None  # the Constraints that are not active
 
     def check_modules(self) -> None:
         """Raise CommandError for Rego that the changes break: the answers would be without it."""
@@ -391,9 +397,11 @@ class _Judge:
             yield "the object does not exist"
             return
         if what == "violations":
-            for one in await self._ask("constraints", {}):
-                if one["condition"]["status"] != "True":
-                    yield f"Constraint/{one['constraint']} is not active: {one['condition']['message']}"
+            if self._inactive is None:
+                asked = await self._ask("constraints", {})
+                self._inactive = [one for one in asked if one["condition"]["status"] != "True"]
+            for one in self._inactive:
+                yield f"Constraint/{one['constraint']} is not active: {one['condition']['message']}"
             if not await self._is_judged(key):
                 yield "no Constraint matches the object"
                 return

@@ -545,9 +545,12 @@ def test_a_request_is_about_each_port_of_a_gateway_unless_it_names_one(bridge: R
 def test_changes_that_apply_nothing_or_what_an_api_server_refuses_are_an_error(bridge: Run, tmp_path: Path) -> None:
     (tmp_path / "nothing.yaml").write_text("# not yet\n")
     (tmp_path / "misspelled.yaml").write_text(yaml.safe_dump(MISSPELLED))
-    tests = [{"changes": {"apply": [name]}, "effective": [CHECKOUT]} for name in ("nothing.yaml", "misspelled.yaml")]
+    (tmp_path / "sale.yaml").write_text(yaml.safe_dump(SALE))
+    names = ("nothing.yaml", "misspelled.yaml", f"../{tmp_path.name}/sale.yaml")
+    tests = [{"changes": {"apply": [name]}, "effective": [{**CHECKOUT, "spec": {"contrast": 7}}]} for name in names]
     answer = bridge("test", suite(tmp_path, *tests), "-o", "json")
-    nothing, misspelled = [one["error"] for one in json.loads(answer.stdout)]
+    nothing, misspelled, beside = [one["error"] for one in json.loads(answer.stdout)]
+    assert beside == ""
     assert nothing == f"no objects in {tmp_path / 'nothing.yaml'}"
     assert misspelled.startswith('ColorPolicy/shop/cart: unknown field "spec.defaults.contarst"')
 

@@ -676,6 +676,21 @@ def _lost(name: str, *modules: str, created: str = "") -> Submission:
     )
 
 
+async def test_many_that_lose_their_library_delay_no_other_author(bench: Bench) -> None:
+    users = [f"user{number}" for number in range(10)]
+    bench.put("lib", "package lib\n\nf(x) := x\n")
+    for name in users:
+        bench.put(name, f"package {name}\n\nx := data.lib.f(1)\n")
+    await bench.until_active("lib", *users)
+    runs = bench.checker.runs
+    bench.loader.remove(author("lib"))
+    bench.put("other", "package other\n\nx := 1\n")
+    await bench.until_active("other")
+    assert bench.checker.runs - runs < len(users)
+    for name in users:
+        assert LOST_RULES in (await bench.refused(name))[3]
+
+
 async def test_lost_rules_still_fail_after_a_restart(opa_path: Path) -> None:
     async with loading(opa_path, listed=False) as bench:
         bench.loader.put(_lost("rules", NEEDING))

@@ -119,7 +119,7 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const introduced = [[broken, "violation"], [wrong, "problem"], [others.length - wrong, "warning"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
   const changed = targetsOf(differences.filter((one) => !hasSameFields(one)));
-  const shaded = targetsOf(differences).difference(changed).size; // other policies are overridden there
+  const shaded = targetsOf(differences).size - changed.size; // other policies are overridden there
   const changesAny = differences.length > 0 || introduced.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
   if (mistakes.length && !counts.length) {
     return h("p", { class: "verdict bad", role: "alert" }, "✕ The manifests cannot be read: nothing was compared.");

@@ -259,11 +259,12 @@ _unknown_labels(spec) := {at: message |
 	some [path, match] in _all_matches(spec)
 	object.get(match, "namespaceSelector", {}) != {}
 	others := object.remove(match, ["namespaceSelector"])
+	missing := {namespace | some namespace in lookup.namespaces; not lookup.has_object(keys.format("", "Namespace", "", namespace))}
+	missing != set()
 	names := {it.namespace |
 		some key in _candidates(spec)
+		keys.namespace(key) in missing
 		it := subject(lookup.get(key))
-		it.namespace != ""
-		not lookup.has_object(keys.format("", "Namespace", "", it.namespace))
 		matches(others, it)
 		not matches(match, it)
 	}

@@ -18,16 +18,23 @@ listener(node) := [found |
 
 # METADATA
 # description: |
-#   Why no TLS connection to a listener of an object succeeds, messages: no ReferenceGrant lets it use a certificate of another
-#   namespace (ListenerTLSConfig.certificateRefs).
-refused_certificates(object_key, listener) := [sprintf("no ReferenceGrant in namespace %s lets %s name %s", [ref.namespace, keys.describe(object_key), keys.describe(key)]) |
+#   The certificates that no ReferenceGrant lets a listener of an object use, because they are in another namespace, as messages
+#   by their places (ListenerTLSConfig.certificateRefs).
+refused_certificates(object_key, listener) := {place: sprintf("no ReferenceGrant in namespace %s lets %s name %s", [ref.namespace, keys.describe(object_key), keys.describe(key)]) |
 	object.get(listener, ["tls", "mode"], "Terminate") == "Terminate"
-	some ref in listener.tls.certificateRefs
+	some place, ref in listener.tls.certificateRefs
 	ref.namespace != keys.namespace(object_key)
 	key := keys.named(object.get(ref, "group", ""), object.get(ref, "kind", "Secret"), ref.namespace, ref.name)
 	not is_granted(object_key, key)
 	not lookup.may_be_unread(concat("/", ["gateway.networking.k8s.io/ReferenceGrant", ref.namespace, "any"]))
-]
+}
+
+# METADATA
+# description: Why no TLS connection to a listener of an object succeeds, sorted messages; none if one of its certificates may be used.
+unusable_certificates(object_key, listener) := sort([message | some message in refused]) if {
+	refused := refused_certificates(object_key, listener)
+	count(refused) == count(listener.tls.certificateRefs)
+} else := []
 
 parents_at("Gateway", gateway) := {class | some class in index.facts(gateway).class; exists(class)}
 refused_above("Gateway", gateway) := {[class, "ParentNotFound"] | some class in index.facts(gateway).class; not exists(class)}

@@ -34,9 +34,9 @@ answer := object.union(routing.answer, {"failure": failures[0]}) if {
 	_is_partly_read
 } else := object.union(routing.answer, {"nearest": with_not_attached(nearest)})
 
-_failures_of_connection := [{"status": "connection refused", "message": concat("; ", refused)} |
+_failures_of_connection := [{"status": "TLS handshake fails", "message": concat("; ", refused)} |
 	[object_key, _] := split(routing.answer.listener, "#")
-	refused := hierarchy.refused_certificates(object_key, hierarchy.listener(routing.answer.listener))
+	refused := hierarchy.unusable_certificates(object_key, hierarchy.listener(routing.answer.listener))
 	refused != []
 ]
 

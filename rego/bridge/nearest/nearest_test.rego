@@ -59,9 +59,11 @@ test_a_listener_whose_certificate_is_not_granted_accepts_no_connection if {
 	answering := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "all", "filters": [{"type": "RequestRedirect"}]}])
 	world := [testing.gateway("public", [listener]), answering]
 	_served_by(world, {"protocol": "HTTPS"}).failure == {
-		"status": "connection refused",
+		"status": "TLS handshake fails",
 		"message": "no ReferenceGrant in namespace vault lets Gateway/infra/public name Secret/vault/cert",
 	}
+	usable := object.union(listener, {"tls": {"certificateRefs": [{"name": "cert", "namespace": "vault"}, {"name": "own"}]}})
+	_served_by([testing.gateway("public", [usable]), answering], {"protocol": "HTTPS"}).failure == null
 	grant := testing.with_spec(testing.resource(testing.gateway_api, "ReferenceGrant", "vault", "certs"), {
 		"from": [{"group": testing.gateway_group, "kind": "Gateway", "namespace": "infra"}],
 		"to": [{"group": "", "kind": "Secret"}],

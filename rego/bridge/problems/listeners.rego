@@ -52,8 +52,11 @@ _without_certificate(key) := {object.union({"subject": key, "about": key, "reaso
 _refused_certificates(key) := {{"subject": key, "about": key, "reason": "RefNotPermitted", "value": listener.name, "message": message} |
 	some listener in hierarchy.listeners(key)
 	refused := hierarchy.refused_certificates(key, listener)
-	refused != []
-	message := sprintf("%s accepts no TLS connection: %s", [keys.describe(keys.section(key, listener.name)), concat("; ", refused)])
+	refused != {}
+	message := sprintf("%s cannot use %d of its %d certificates: %s", [
+		keys.describe(keys.section(key, listener.name)), count(refused), count(listener.tls.certificateRefs),
+		concat("; ", sort([reason | some reason in refused])),
+	])
 }
 
 _weight_without_certificate(gateways) := {} if {

@@ -65,7 +65,7 @@ test_a_certificate_of_another_namespace_needs_a_grant if {
 		])])
 		problem.reason == "RefNotPermitted"
 	}
-	found == {["quay", "Gateway/infra/pier#quay accepts no TLS connection: no ReferenceGrant in namespace vault lets Gateway/infra/pier name Secret/vault/cert"]}
+	found == {["quay", "Gateway/infra/pier#quay cannot use 1 of its 2 certificates: no ReferenceGrant in namespace vault lets Gateway/infra/pier name Secret/vault/cert"]}
 }
 
 test_certificates_of_a_load_balancer_need_no_tls if {
