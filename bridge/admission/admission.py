@@ -296,7 +296,7 @@ class Admission:
         failures = tuple(f"{name}: {one.failure}" for name, one in responses.items() if one.failure)
         made = [one.decision for one in responses.values() if one.decision is not None]
         failing = [name for name, one in responses.items() if one.failure]
-        open_because = self._open_because(request, [] if request.flaw else failing)
+        open_because = self._open_because(request, [] if request.flaw else failing) if failures else ""
         judged = verdict(made, failures, open_because)
         audit = _audit(judged, responses, failures)
         if failures and tells:

@@ -1,5 +1,6 @@
 """What the webhook must know of the modules that OPA has."""
 
+import functools
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.sidecar.policy_loading import PolicyLoading, policies_of
 from bridge.sidecar.webhook import Policies
 from tests.unit.policy_loader.hand import HandJudge
+from tests.unit.policy_loader.test_growth import steps
 
 REVISION = "7"
 
@@ -78,6 +80,16 @@ def test_whether_the_rules_have_policies_is_unknown_until_constraints_are_listed
     assert (found.exist(PLACEMENT), found.exist(RULES)) == (False, None)
     closed = {"policy": "bridge.guardrails.same_value"}
     assert policies_with("acme.limits", {**constraint("x"), "spec": closed}, listed=False).exist(RULES) is True
+
+
+def test_request_to_the_webhook_reads_no_package_of_a_constraint() -> None:
+    taken = []
+    for count in (1, 60):
+        many = [{**constraint(f"acme.p{number}"), "metadata": {"name": f"c{number}"}} for number in range(count)]
+        exist = functools.partial(policies_with("acme.limits", *many).exist, RULES)
+        exist()
+        taken.append(steps(exist))
+    assert taken[0] == taken[1]
 
 
 def denial(*unloaded: str) -> Answer:
