@@ -12,14 +12,16 @@ _CRD = "CustomResourceDefinition"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # The fields that discovery reads besides the names, and those that complete a manifest in a comparison with a cluster.
 _CRD_KEEPS = ("type", "enum", "x-kubernetes-preserve-unknown-fields", "default", "nullable")
+_TARGET_FIELDS = ("targetRef", "targetRefs", "targetReference")
+_RULES = "x-kubernetes-validations"
 _CRD_DEPTH = 8  # property names up to this depth show the form of a policy's spec and status; below it defaults count
 
 
 def prune(obj: Object) -> Object:
     """Return the object without managedFields and the last-applied annotation; a Secret keeps only names and type.
 
-    The schemas of a CustomResourceDefinition keep only property names and the fields in `_CRD_KEEPS`. The input is not
-    changed.
+    The schemas of a CustomResourceDefinition keep only property names, the fields in `_CRD_KEEPS`, and the rules of the
+    spec and its target refs. The input is not changed.
     """
     metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     annotations = metadata.get("annotations")
@@ -46,7 +48,42 @@ def _prune_version(version: Any) -> Any:
         return version
     schema = version.get("schema")
     whole = schema.get("openAPIV3Schema") if isinstance(schema, dict) else None
-    return {**version, "schema": {"openAPIV3Schema": _cut_schema(whole, _CRD_DEPTH)}}
+    kept = _cut_schema(whole, _CRD_DEPTH)
+    if spec := _properties(whole).get("spec"):
+        _keep_rules(kept["properties"]["spec"], spec)
+    return {**version, "schema": {"openAPIV3Schema": kept}}
+
+
+def _keep_rules(kept: Object, spec: Any) -> None:
+    """Keep the rules and alternatives of the spec as a whole, and all rules about its target refs."""
+    kept |= _rules_of(spec)
+    if isinstance(spec, dict) and isinstance(alternatives := spec.get("oneOf"), list):
+        kept["oneOf"] = [
+            {"required": one["required"]} for one in alternatives if isinstance(one, dict) and "required" in one
+        ]
+    for name in _TARGET_FIELDS:
+        if ref := _properties(spec).get(name):
+            _keep_rules_below(kept["properties"][name], ref)
+
+
+def _keep_rules_below(kept: Object, schema: Any) -> None:
+    kept |= _rules_of(schema)
+    for name, part in _properties(schema).items():
+        _keep_rules_below(kept["properties"][name], part)
+    if "items" in kept:
+        _keep_rules_below(kept["items"], schema["items"])
+
+
+def _rules_of(schema: Any) -> Object:
+    rules = schema.get(_RULES) if isinstance(schema, dict) else None
+    if not isinstance(rules, list):
+        return {}
+    return {_RULES: [{"rule": one["rule"]} for one in rules if isinstance(one, dict) and "rule" in one]}
+
+
+def _properties(schema: Any) -> Object:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
 
 
 def _cut_schema(schema: Any, depth: int) -> Object:

@@ -108,3 +108,51 @@ def test_init_prints_a_policy_kind_that_comes_into_force(bridge: Run, tmp_path: 
     listed = {one["policyKind"]: one for one in json.loads(answer.stdout)}
     assert listed["acme.example/RatePolicy"]["accepted"] == "True"
     assert (listed["acme.example/RatePolicy"]["class"], answer.stderr) == ("Inherited", "")
+
+
+def test_init_reads_target_kinds_from_the_validation_rules_of_a_crd(bridge: Run, tmp_path: Path) -> None:
+    body = _gateway_policy_crd()
+    ref = body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["targetRef"]
+    ref["x-kubernetes-validations"] = [
+        {"rule": "self.group == 'gateway.networking.k8s.io'"},
+        {"rule": "self.kind == 'HTTPRoute' || self.kind == 'Gateway'"},
+    ]
+    file = tmp_path / "crd.yaml"
+    file.write_text(yaml.safe_dump(body))
+    spec = yaml.safe_load(bridge("init", "policykind", "--from-crd", file).stdout)["spec"]
+    gateway_api = "gateway.networking.k8s.io"
+    assert spec["targets"] == [
+        {"group": gateway_api, "kind": "Gateway", "sections": False},
+        {"group": gateway_api, "kind": "HTTPRoute", "sections": False},
+    ]
+    assert (spec["class"], spec["effectiveTarget"]) == ("Inherited", "Rule")
+
+
+def test_a_second_wrapper_that_the_rules_of_the_crd_exclude_is_invalid(bridge: Run, tmp_path: Path) -> None:
+    policy = """
+apiVersion: acme.example/v1
+kind: RatePolicy
+metadata: {name: both, namespace: shop}
+spec:
+  targetRef: {group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}
+  override: {requests: 1}
+  default: {requests: 2}
+"""
+    (tmp_path / "policy.yaml").write_text(policy)
+    reasons = {}
+    for name, added in {
+        "none": {},
+        "rule": {"x-kubernetes-validations": [{"rule": "!(has(self.override) && has(self.default))"}]},
+        "alternatives": {"oneOf": [{"required": ["override"]}, {"required": ["default"]}]},
+    }.items():
+        body = _gateway_policy_crd()
+        body["metadata"]["labels"] = {"gateway.networking.k8s.io/policy": "Inherited"}
+        spec = body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"] |= {wrapper: {"type": "object"} for wrapper in ("override", "default")}
+        spec |= added
+        (tmp_path / "crd.yaml").write_text(yaml.safe_dump(body))
+        answer = bridge("status", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+        [status] = [one for one in json.loads(answer.stdout) if one["kind"] == "RatePolicy"]
+        [accepted] = [one for one in status["status"]["conditions"] if one["type"] == "Accepted"]
+        reasons[name] = accepted["reason"]
+    assert reasons == {"none": "Accepted", "rule": "Invalid", "alternatives": "Invalid"}

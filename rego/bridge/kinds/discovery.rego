@@ -52,7 +52,7 @@ labelled_class(type) := "Direct" if {
 
 # The schema of a type has wrappers, a choice of strategy, or several target kinds.
 _has_merge_form(type) if schema_form(type) != {}
-_has_merge_form(type) if count(_schema_shape(type).targets) > 1
+_has_merge_form(type) if count(_known_targets(type)) > 1
 
 _label(type) := lower(crds[type].label) if crds[type].version != ""
 

@@ -117,6 +117,37 @@ def test_a_crd_keeps_the_parts_of_its_schemas_that_discovery_reads() -> None:
     }
 
 
+def test_a_crd_keeps_the_rules_about_its_spec_and_its_target_refs() -> None:
+    def ruled(*rules: str, **others: Any) -> dict[str, Any]:
+        return {"x-kubernetes-validations": [{"rule": rule, "message": "why"} for rule in rules], **others}
+
+    ref = ruled("a == b", type="object", properties={"kind": ruled("self == 'Gateway'", type="string")})
+    fields = {
+        "targetRef": ref,
+        "targetRefs": ruled("size(self) > 0", type="array", items=ref),
+        "limits": ruled("self.low < self.high", type="object"),
+    }
+    alternatives = [{"required": ["targetRef"]}, {"not": {"required": ["limits"]}}]
+    spec = ruled("has(self.targetRef) != has(self.targetRefs)", properties=fields, oneOf=alternatives)
+    schema = {"openAPIV3Schema": ruled("size(self.metadata.name) < 9", properties={"spec": spec})}
+    pruned = prune(_crd({"versions": [{"name": "v1", "schema": schema}]}))
+    kept = pruned["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+    def rules(schema: dict[str, Any]) -> list[dict[str, Any]] | None:
+        return schema.get("x-kubernetes-validations")
+
+    assert rules(kept) is None
+    kept_spec = kept["properties"]["spec"]
+    assert rules(kept_spec) == [{"rule": "has(self.targetRef) != has(self.targetRefs)"}]
+    assert kept_spec["oneOf"] == [{"required": ["targetRef"]}]
+    parts = kept_spec["properties"]
+    assert rules(parts["limits"]) is None
+    assert rules(parts["targetRefs"]) == [{"rule": "size(self) > 0"}]
+    for one in (parts["targetRef"], parts["targetRefs"]["items"]):
+        assert rules(one) == [{"rule": "a == b"}]
+        assert rules(one["properties"]["kind"]) == [{"rule": "self == 'Gateway'"}]
+
+
 def test_a_crd_without_a_spec_is_taken() -> None:
     crd = _crd(None)
     del crd["spec"]
