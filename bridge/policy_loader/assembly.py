@@ -18,6 +18,7 @@ import structlog
 from bridge.model.keys import CORE
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.shipped import SETTINGS, Shipped, shipped_guardrails
+from bridge.policy_loader.read_parameters import read_parameters
 from bridge.policy_loader.submissions import (
     GUARDRAILS,
     HIERARCHY,
@@ -41,9 +42,6 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VIOLATION = re.compile(r"^[ \t]*(?:default[ \t]+)?violation\b(?![ \t]*\()", re.MULTILINE)
 _VIOLATIONS = re.compile(_VIOLATION.pattern.replace("violation", "violations"), re.MULTILINE)
 _BY_TARGET = re.compile(r"^[ \t]*(?:default[ \t]+)?violations_at\(", re.MULTILINE)
-_SCHEMA = re.compile(_VIOLATION.pattern.replace("violation", "parameters_schema"), re.MULTILINE)
-_NAMES = re.compile(r'"([^"\\\n]*)"|([A-Za-z_][A-Za-z0-9_]*)')
-_MOST_NAMES = 5000  # of a guardrail; one with more may read any parameter
 
 
 _JUDGED = """{reported |
@@ -101,7 +99,10 @@ def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Pa
     owned = {_name(package) for package in own}
     guardrails = [package for package in sorted(own) if _is_guardrail(package)]
     rules = [f"own contains {json.dumps(_name(package))}" for package in guardrails]
-    rules += [_write_parameters(package, modules) for package in guardrails]
+    below: dict[Package, list[tuple[Package, str]]] = {}
+    for package, text in modules:
+        below.setdefault(package[: len(GUARDRAILS) + 1], []).append((package, text))
+    rules += [rule for package in guardrails for rule in _write_parameters(package, below.get(package, []))]
     for name in sorted(_guardrails(modules, _BY_TARGET) - _guardrails(modules, _VIOLATIONS)):
         answer = f"data.{name}.violations_at(target, parameters, targets)"
         if name in owned:  # shipped ones are sets
@@ -110,17 +111,16 @@ def functions_by_target(modules: Iterable[tuple[Package, str]], own: Iterable[Pa
     return "\n\n".join(["package bridge.constraints.by_target", *rules]) + "\n" if rules else ""
 
 
-def _write_parameters(package: Package, modules: Iterable[tuple[Package, str]]) -> str:
-    """Return the rule with the schema of a guardrail's parameters, or with the names that its Rego mentions."""
-    name = _name(package)
-    texts = [text for other, text in modules if other[: len(package)] == package]
-    if _guardrails(((package, text) for text in texts), _SCHEMA):
-        return f"parameter_schemas[{json.dumps(name)}] := data.{name}.parameters_schema"
-    mentioned = {found[1] or found[2] for text in texts for found in _NAMES.finditer(text)} - {"", None}
-    listed = ", ".join(map(json.dumps, sorted(mentioned)))
-    if len(mentioned) > _MOST_NAMES:
-        return f"parameter_schemas[{json.dumps(name)}] := {{}}"
-    return f"mentions[{json.dumps(name)}] := {{{listed}}}"
+def _write_parameters(package: Package, modules: Iterable[tuple[Package, str]]) -> list[str]:
+    """Return the rule with the schema of a guardrail's parameters, or with the names of all that its Rego reads."""
+    found = read_parameters(package, modules)
+    name = json.dumps(_name(package))
+    if found.schemas:
+        return [f"parameter_schemas[{name}] := {found.schemas[0] or 'null'}"]
+    if found.names is None:
+        return []
+    listed = ", ".join(map(json.dumps, sorted(found.names)))
+    return [f"mentions[{name}] := {f'{{{listed}}}' if listed else 'set()'}"]
 
 
 def _guardrails(modules: Iterable[tuple[Package, str]], head: re.Pattern[str]) -> set[str]:

@@ -203,7 +203,8 @@ def test_misspelled_parameters_of_a_guardrail_of_an_admin_are_errors(
     bridge: Run, tmp_path: Path, parameters: dict[str, Any], declared: bool, message: str
 ) -> None:
     namespace, policy, constraint = yaml.safe_load_all(OWN)
-    schema = 'parameters_schema := {"properties": {"minimum": {"type": "number"}}}\n' if declared else ""
+    properties = '"properties": {"minimum": {"type": "number"}}'
+    schema = f'parameters_schema := {{{properties}, "additionalProperties": false}}\n' if declared else ""
     policy["data"]["own.rego"] += f"\nlowest := input.parameters.minimum\n\n{schema}"
     constraint["spec"]["parameters"] = parameters
     (tmp_path / "own.yaml").write_text(yaml.safe_dump_all([namespace, policy, constraint]))
@@ -211,6 +212,56 @@ def test_misspelled_parameters_of_a_guardrail_of_an_admin_are_errors(
     assert found.returncode == 2, found.stderr
     assert f"parameters: {message}" in found.stderr
     assert {row["details"]["severity"] for row in json.loads(found.stdout)} == {"unknown"}
+
+
+PASSED_ON = """apiVersion: policybridge.io/v1alpha1
+kind: RegoPolicy
+metadata: {name: lib}
+spec:
+  modules:
+    lib.rego: |
+      package acme.lib
+      missing(parameters, obj) := {label | some label in parameters.required; not obj.metadata.labels[label]}
+      types := ["string", "number"]
+---
+apiVersion: policybridge.io/v1alpha1
+kind: RegoPolicy
+metadata: {name: labels}
+spec:
+  modules:
+    labels.rego: |
+      package bridge.guardrails.acme_labels
+      import data.acme.lib
+      violations contains {"message": sprintf("lacks %s", [label])} if {
+        some label in lib.missing(input.parameters, input.review.object)
+      }
+---
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: labels}
+spec:
+  policy: bridge.guardrails.acme_labels
+  match: {kinds: [{apiGroups: [gateway.networking.k8s.io], kinds: [HTTPRoute]}], name: cart}
+  parameters: {required: [team]}
+"""
+
+
+def test_parameters_that_a_guardrail_passes_on_are_right(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(PASSED_ON)
+    found = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    assert not found.stderr
+    assert {row["message"].rpartition(": ")[2] for row in json.loads(found.stdout)} == {"lacks team"}
+
+
+def test_a_schema_of_parameters_that_contradicts_itself_costs_only_its_constraint(bridge: Run, tmp_path: Path) -> None:
+    schema = 'parameters_schema := {"properties": {"required": {"type": one}}} if some one in data.acme.lib.types\n'
+    text = PASSED_ON.replace("import data.acme.lib\n", f"import data.acme.lib\n      {schema}")
+    (tmp_path / "own.yaml").write_text(text)
+    (tmp_path / "other.yaml").write_text(OWN)
+    found = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
+    assert found.returncode == 2
+    assert "parameters_schema of bridge.guardrails.acme_labels is not a JSON schema" in found.stderr
+    assert {row["constraint"] for row in json.loads(found.stdout)} == {"labels", "checkout"}
 
 
 _MOVES = {"owner": "team web", "reason": "it moves", "until": "2999-01-01"}

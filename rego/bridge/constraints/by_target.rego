@@ -20,9 +20,11 @@ names contains ""
 own contains ""
 
 # METADATA
-# description: The JSON schemas of parameters that guardrails of admins declare, by policy.
+# description: The JSON schemas of parameters that guardrails of admins declare, by policy; null for one that is not written out.
 parameter_schemas[""] := {}
 
 # METADATA
-# description: The names in the Rego of guardrails of admins, by policy. No such guardrail reads a parameter of another name.
+# description: |
+#   The names of the parameters that guardrails of admins read, by policy. A guardrail whose Rego does not write out each
+#   name (it passes all parameters on, or uses another author's Rego) is not among them.
 mentions[""] := set()

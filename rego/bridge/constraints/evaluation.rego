@@ -45,7 +45,7 @@ fixed_steps := {name: step |
 	not spec.parameterSelection
 	not spec.exemptions
 	not input.unjudged[name]
-	fact(name, "parameters") == []
+	not parameter_problems[name]
 	is_loaded(spec.policy)
 	step := {"policy": spec.policy, "parameters": object.get(spec, "parameters", {}), "action": object.get(spec, "enforcementAction", "deny")}
 }
@@ -76,6 +76,7 @@ _found(name, done, key) := {[sprintf("cannot be judged: %s", [why]), {"severity"
 	done.policy
 } else := {[message, {"severity": "unknown"}] | some message in parameter_problems[name]} if {
 	parameter_problems[name]
+	is_loaded(active_constraints[name].policy)
 } else := by_target.found(done.policy, done.parameters, _targets(key)) if {
 	true
 } else := violations_of(done.policy, answer) if {

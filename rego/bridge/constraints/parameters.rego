@@ -24,9 +24,8 @@ current_parameter_problems(spec) := parameter_problems_of(spec) if {
 } else := problems if {
 	declared := by_target.parameter_schemas[spec.policy]
 	_is_usable(declared)
-	named := object.union({"type": "object"}, declared)
-	problems := array.slice(_problems(spec), 0, 10) with data.bridge_settings.schemas as {spec.policy: named}
-} else := [sprintf("parameters_schema of %s is not a JSON schema that is an object and has no $ref", [spec.policy])] if {
+	problems := array.slice(_problems_as_written(spec), 0, 10) with data.bridge_settings.schemas as {spec.policy: declared}
+} else := [sprintf("parameters_schema of %s is not a JSON schema that is written out as an object and has no $ref", [spec.policy])] if {
 	by_target.parameter_schemas[spec.policy]
 } else := array.slice(_never_read(spec), 0, 10)
 
@@ -40,6 +39,12 @@ parameter_problems_of(spec) := array.slice(_problems(spec), 0, 10) if {
 _problems(spec) := [sprintf("%s: %s%s", [place, message, _known(spec.policy, message)]) |
 	some [place, parameters] in _places(spec)
 	some message in schema.problems(spec.policy, parameters)
+]
+
+# In a schema of an admin, an object has further fields unless the schema says otherwise.
+_problems_as_written(spec) := [sprintf("%s: %s%s", [place, message, _known(spec.policy, message)]) |
+	some [place, parameters] in _places(spec)
+	some message in schema.problems_as_written(spec.policy, parameters)
 ]
 
 _places(spec) := array.concat(
@@ -57,8 +62,9 @@ _is_usable(declared) if {
 }
 
 _has_reference(declared) if {
-	walk(declared, [path, _])
-	"$ref" in path
+	walk(declared, [path, value])
+	is_string(value)
+	array.slice(path, count(path) - 1, count(path)) == ["$ref"]
 }
 
 _never_read(spec) := [message |

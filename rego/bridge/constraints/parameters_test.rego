@@ -71,17 +71,28 @@ _own_problems(parameters, declared, mentioned) := found if {
 }
 
 test_parameters_of_a_guardrail_of_an_admin_are_checked_by_its_schema if {
-	declared := {_own_guardrail: {"properties": {"minimum": {"type": "string"}}}}
+	declared := {_own_guardrail: {"properties": {"minimum": {"type": "string"}}, "additionalProperties": false}}
 	_own_problems({"minimum": "10s"}, declared, {}) == []
 	_own_problems({"minmum": "10s"}, declared, {}) == [`parameters: unknown field "minmum"; did you mean "minimum"?`]
 	_own_problems({"minimum": 10}, declared, {}) == ["parameters: minimum: invalid type. Expected: string, given: integer"]
 	_own_problems({"anything": 1}, {_own_guardrail: {}}, {}) == []
 }
 
+test_a_schema_of_an_admin_is_open_unless_it_closes_itself if {
+	one := {"type": "object", "properties": {"a": {"type": "string"}}}
+	other := {"type": "object", "properties": {"b": {"type": "string"}, "$ref": {"type": "string"}}}
+	every declared in [one, {"allOf": [one, other]}, {"properties": {"a": {"enum": ["x", one]}}}] {
+		_own_problems({"a": "x", "b": "y", "$ref": "z"}, {_own_guardrail: declared}, {}) == []
+	}
+	_own_problems({"b": 1}, {_own_guardrail: {"allOf": [one, other]}}, {}) != []
+}
+
+_unusable := "parameters_schema of bridge.guardrails.mine is not a JSON schema that is written out as an object and has no $ref"
+
 test_a_schema_that_opa_cannot_use_is_a_problem if {
-	some wrong in [7, {"properties": {"a": {"$ref": "https://example.com/a"}}}, {"type": 7}]
-	message := "parameters_schema of bridge.guardrails.mine is not a JSON schema that is an object and has no $ref"
-	_own_problems({"minimum": 1}, {_own_guardrail: wrong}, {}) == [message]
+	every wrong in [7, null, {"properties": {"a": {"$ref": "https://example.com/a"}}}, {"type": 7}] {
+		_own_problems({"minimum": 1}, {_own_guardrail: wrong}, {}) == [_unusable]
+	}
 }
 
 test_a_parameter_that_a_guardrail_never_mentions_is_unknown if {
@@ -96,4 +107,29 @@ test_a_parameter_that_a_guardrail_never_mentions_is_unknown if {
 test_a_request_with_misspelled_parameters_is_denied if {
 	_decided({""}) == {_message}
 	_decided({"bridge.guardrails.required_policy"}) == set()
+}
+
+_own_rows(loaded) := {[row.message, row.enforcementAction] |
+	some row in constraints.violations({"c"}, {testing.cart_route}) with data.objects as testing.stored(array.concat(testing.world, [_own_constraint]))
+		with data.bridge_settings.schemas as _schemas
+		with data.bridge.constraints.by_target.own as {_own_guardrail}
+		with data.bridge.constraints.by_target.mentions as {_own_guardrail: {"minimum"}}
+		with data.bridge.constraints.by_target.found as _found_by_target
+		with data.bridge.constraints.dispatch.policies as loaded
+}
+
+_own_constraint := testing.with_spec(
+	testing.resource("policybridge.io/v1alpha1", "Constraint", "", "c"),
+	object.union(_spec({"zz": 1}), {"policy": _own_guardrail}),
+)
+
+_found_by_target(policy, _, _) := {["judged all the same", {}]} if policy == _own_guardrail
+
+test_misspelled_parameters_of_a_function_of_an_admin_are_unknown_at_every_object if {
+	hint := `(bridge.guardrails.mine never mentions it; a rule parameters_schema can declare it)`
+	_own_rows({_own_guardrail}) == {[sprintf(`parameters: unknown parameter "zz" %s`, [hint]), "deny"]}
+}
+
+test_a_guardrail_that_is_not_loaded_is_no_problem_of_its_parameters if {
+	_own_rows(set()) == {["policy bridge.guardrails.mine is not loaded", "deny"]}
 }

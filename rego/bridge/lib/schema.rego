@@ -10,12 +10,18 @@ import data.bridge.lib.likeness
 
 # The errors of a spec by the schema of its kind, each as a message with the field, in a stable order.
 problems(_, spec) := ["spec is not an object"] if not is_object(spec)
-problems(kind, spec) := [message | some [_, message] in sort(_removed(kind, spec) | {[place, message] |
-	[_, errors] := json.match_schema(spec, _without_other_fields(kind))
+problems(kind, spec) := _problems(kind, spec, [schema | schema := _without_other_fields(kind)]) if is_object(spec)
+
+# The same by a schema of an admin, in which an object is open unless the schema closes it.
+problems_as_written(kind, value) := _problems(kind, value, [data.bridge_settings.schemas[kind]])
+
+_problems(kind, spec, schemas) := [message | some [_, message] in sort(_removed(kind, spec) | {[place, message] |
+	some schema in schemas
+	[_, errors] := json.match_schema(spec, schema)
 	some error in errors
 	place := trim_prefix(trim_prefix(error.field, "(Root)"), ".")
 	message := concat("", [_prefix(place), _explained(kind, spec, place, error)])
-})] if is_object(spec)
+})]
 
 # An API server prunes fields that a schema does not have, and kubectl refuses them.
 _without_other_fields(kind) := json.patch(schema, [{"op": "add", "path": array.concat(path, ["additionalProperties"]), "value": false} |

@@ -78,23 +78,26 @@ def test_a_guardrail_of_an_admin_replaces_the_shipped_one() -> None:
     assert "violations_at" not in made[functions]
 
 
-def test_parameters_of_a_guardrail_of_an_admin_are_those_that_it_declares_or_mentions() -> None:
+def test_parameters_of_a_guardrail_of_an_admin_are_those_that_it_declares_or_reads() -> None:
     functions, package = "bridge/constraints/by_target_functions.rego", "package bridge.guardrails.mine"
     rules = 'violations contains input.parameters.minimum if object.get(input.parameters, "most-ever", 1)\n'
-    below = submission("b", f"{package}.helpers\n\nread(parameters) := parameters.deeper\n")
-    other = submission("c", "package other\n\nelsewhere := 1\n")
+    below = submission("b", f"{package}.helpers\n\nread := input.parameters.deeper\n")
+    other = submission("c", "package other\n\nelsewhere := input.parameters.elsewhere\n")
     [made] = [generated([submission("a", f"{package}\n\n{rules}"), below, other])[functions]]
     [line] = [line for line in made.splitlines() if line.startswith("mentions")]
     names = json.loads(line.partition(" := ")[2].replace("{", "[").replace("}", "]"))
-    assert {"minimum", "most-ever", "deeper"} <= {*names}
+    assert {"minimum", "most-ever", "deeper"} == {*names}
     assert "elsewhere" not in names
-    declared = submission("a", f"{package}\n\n{rules}\nparameters_schema := {{}}\n")
+    declared = submission("a", f'{package}\n\n{rules}\nparameters_schema := {{"type": "object"}}\n')
     made = generated([declared])[functions]
-    assert 'parameter_schemas["bridge.guardrails.mine"] := data.bridge.guardrails.mine.parameters_schema' in made
+    assert 'parameter_schemas["bridge.guardrails.mine"] := {"type": "object"}' in made
     assert "mentions" not in made
-    many = " ".join(f"x{number}" for number in range(6000))
-    made = generated([submission("a", f"{package}\n\n{rules}\n# {many}\n")])[functions]
-    assert 'parameter_schemas["bridge.guardrails.mine"] := {}' in made
+    computed = submission("a", f"{package}\n\n{rules}\nparameters_schema := {{}} if data.other.elsewhere\n")
+    assert 'parameter_schemas["bridge.guardrails.mine"] := null' in generated([computed])[functions]
+    everything = generated([submission("a", f"{package}\n\nviolations := data.other.read(input.parameters)\n")])
+    assert "mentions" not in everything[functions]
+    none = generated([submission("a", f"{package}\n\nviolations := set()\n")])[functions]
+    assert 'mentions["bridge.guardrails.mine"] := set()' in none
 
 
 def test_reading_modules_for_objects_takes_no_longer_than_they_are() -> None:

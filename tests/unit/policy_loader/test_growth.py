@@ -12,11 +12,12 @@ import pytest
 
 from bridge.model.keys import Key
 from bridge.opa.errors import OpaRejected
-from bridge.policy_loader.assembly import lines_that_read_view, mentions
+from bridge.policy_loader.assembly import generated, lines_that_read_view, mentions
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import Checker, RuleHead
 from bridge.policy_loader.judgement import EVALUATION_CONFLICT, Judge, _Claim, _find_shared, failures_by_author
 from bridge.policy_loader.loader import Activation
+from bridge.policy_loader.read_parameters import read_parameters
 from bridge.policy_loader.submissions import Places, Submission, find_disputes, package_of
 from tests.integration.loading import FEW
 from tests.unit.policy_loader.hand import HandJudge
@@ -129,7 +130,22 @@ def failing(size: int) -> Callable[[], object]:
     return lambda: failures_by_author(errors, [one])
 
 
-WORK = (disputes, shared, obstacles, long_message, many_messages, rules, broken, lost, failing)
+def guardrails(size: int) -> Callable[[], object]:
+    package = "bridge.guardrails.p{}"
+    many = [submission("one", size, package), submission("two", size, package, "parameters_schema := {}\n" * 2)]
+    return lambda: generated(many)
+
+
+def declarations(size: int) -> Callable[[], object]:
+    rules = "parameters_schema := { )\n\nviolations_at(t, {}, ts) := input.parameters\n"
+    text = "".join(rules.replace("{}", f"p{n}") for n in range(size))
+    return lambda: read_parameters(("bridge", "guardrails", "mine"), [(("bridge", "guardrails", "mine"), text)])
+
+
+WORK = (
+    *(disputes, shared, obstacles, long_message, many_messages, rules, broken, lost, failing),
+    *(guardrails, declarations),
+)
 
 
 @pytest.mark.parametrize("of_size", WORK, ids=lambda one: one.__name__)
