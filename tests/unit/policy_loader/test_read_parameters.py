@@ -35,7 +35,7 @@ BY_NAME = "violations contains 1 if input.parameters.first\n"
     ],
 )
 def test_parameters_that_are_read_by_written_names_are_known(text: str, names: set[str]) -> None:
-    assert read_parameters(MINE, [(MINE, HEAD + text)]).names == names
+    assert read_parameters(MINE, [(MINE, HEAD + text)]).names == frozenset(names)
 
 
 @pytest.mark.parametrize(
