@@ -97,31 +97,31 @@ may_be_incomplete(policy_kind) if {
 _not_modeled(policy_kind, path, outcomes, of) := union({
 	{message | some message in kinds.doubts_of(policy_kind)},
 	_without_label(policy_kind, path, of),
-	_used_by_policies(policy_kind, types, are_several, [[one.policy, object.get(one, "outcome", "")] | some one in of]),
-	_used_on(policy_kind, types, are_several, path),
+	_used_by_policies(policy_kind, types, contending, [[one.policy, object.get(one, "outcome", "")] | some one in of]),
+	_used_on(policy_kind, types, contending, path),
 }) if {
 	kinds.traits(policy_kind).doubtful
 	types := {split(node, "/")[1] | some node in path}
-	are_several := _meet(policy_kind, path, outcomes)
+	contending := _contending(policy_kind, path, outcomes)
 } else := set()
 
 # The messages of features that policies use on a path with nodes of these kinds. A function of what it depends on, so that
 # OPA evaluates it once for all paths with the same policies.
-_used_by_policies(policy_kind, types, are_several, outcomes) := {message |
+_used_by_policies(policy_kind, types, contending, outcomes) := {message |
 	some feature in kinds.get(policy_kind).notModeled
 	not feature.onPath
 	_is_about(feature, types)
-	_meets_others(feature, are_several)
 	some [user, outcome] in outcomes
+	_contends(feature, user, contending)
 	outcome != "Overridden"
 	message := use_of(feature, user)
 }
 
 # The messages of features that objects of a path use.
-_used_on(policy_kind, types, are_several, path) := {message |
+_used_on(policy_kind, types, contending, path) := {message |
 	some feature in features_of_paths(policy_kind)
 	_is_about(feature, types)
-	_meets_others(feature, are_several)
+	_meets_others(feature, contending)
 	some node in path
 	message := use_of(feature, keys.object_of(node))
 }
@@ -170,19 +170,19 @@ _is_about(feature, types) if {
 	kind in types
 }
 
-# Several policies meet on a path. Of a kind whose policies conflict: others contend with one of them for its target.
-_meet(policy_kind, path, outcomes) if {
-	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
-	count(outcomes) > 1
-} else if {
+# The policies of a path for whose targets others contend.
+_contending(policy_kind, path, outcomes) := {one.policy |
 	kinds.get(policy_kind).notModeled[_].several
 	some one in outcomes
 	attachment.has_rivals(one.policy, path)
-} else := false
+}
 
-# A feature may be one only where several policies meet.
+# A feature may be one only where several policies contend for a target.
+_contends(feature, _, _) if not feature.several
+_contends(_, user, contending) if user in contending
+
 _meets_others(feature, _) if not feature.several
-_meets_others(_, true)
+_meets_others(_, contending) if count(contending) > 0
 
 # The parts of a path around each `*`, which is any key or item.
 _uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), null), feature)
