@@ -27,8 +27,6 @@ _CONNECTIONS = ("/timeout/tcp/", "/timeout/http/connectionIdleTimeout", "/timeou
 # What the proxies of these scenarios do not have, and why.
 LACKING = {
     "envoy_gateway_merged_gateways": "egctl translates each Gateway alone, whatever its EnvoyProxy merges",
-    "envoy_gateway_not_modeled": "local limits of the Gateway give way, which the preset states as not modeled",
-    "envoy_gateway_rate_limits_merge": "global limits need a rate limit service, which egctl does not have",
     "envoy_gateway_selectors_of_namespaces": "egctl reads no labels of namespaces; CORS without origins is none",
 }
 
