@@ -71,9 +71,9 @@ async def test_queries_about_one_object_evaluate_no_more_expressions_than_they_d
         "wanted": {"scopes": {}, "objects": {}, "policies": {}, "remediation": small},
     }
     most: dict[str, tuple[dict[str, Any], int]] = {
-        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 788),
+        "effective": ({"targets": [rule_key(5, "[1]")], "policyKind": POLICY_KIND}, 792),
         "explain": ({"target": rule_key(5, "[1]")}, 2_026),
-        "links": ({"keys": [policy]}, 657),
+        "links": ({"keys": [policy]}, 662),
         "policies_below": ({"target": rule_key(5, "[1]").partition("#")[0]}, 470),
         "outdated": (change, 3_156),
     }
