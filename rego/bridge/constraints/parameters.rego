@@ -67,14 +67,17 @@ _has_reference(declared) if {
 	array.slice(path, count(path) - 1, count(path)) == ["$ref"]
 }
 
+# A name that the Rego does not read and that is like one that it reads is misspelled. Another one may be for people.
 _never_read(spec) := [message |
 	mentioned := by_target.mentions[spec.policy]
 	some [place, parameters] in _places(spec)
 	some name in object.keys(parameters)
 	not name in mentioned
+	hint := likeness.hint(name, mentioned)
+	hint != ""
 	message := sprintf(
 		"%s: unknown parameter %q%s (%s never mentions it; a rule parameters_schema can declare it)",
-		[place, name, likeness.hint(name, mentioned), spec.policy],
+		[place, name, hint, spec.policy],
 	)
 ]
 
