@@ -1,7 +1,7 @@
 """Reports of violations on a real API server, in the form of the CRDs that are installed there."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -120,8 +120,15 @@ async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]
         audit = Audit(parts.loop, opa, sink, budget, lambda: ALWAYS)
         client = ReportClient(FencedClient(parts.client, parts.lease))
         reports = ViolationReports(parts.loop, audit.audited, opa, sink, budget, record, client)
-        audit.listen(reports.follow)
+        begun = asyncio.Event()
+
+        def follow(changed: Collection[str] | None) -> None:
+            reports.follow(changed)
+            begun.set()
+
+        audit.listen(follow)
         async with parts.at_work(audit.run, reports.run):
+            await asyncio.wait_for(begun.wait(), 100)  # what the first audit finds is no news
             yield reports, told
 
 
