@@ -91,7 +91,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
         add_states(found, compared.rows)
         code = INPUT_ERROR if compared.unread else 0
     what, asked_at = kind.partition("/")[2] if kind else "policy", " ".join(asked.words)
-    below = await acting_below(engine.opa, targets, kind)
+    below = "" if asked.wants_document else await acting_below(engine.opa, targets, kind)
     nothing = f"No {what} applies at {asked_at}, and none is rejected there."
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
     commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])

@@ -284,10 +284,13 @@ _PURE = ("bridge", "lib")  # packages that read no objects
 
 def mentions(submission: Submission) -> set[DataPath]:
     """Return the parts of `data` that modules name, as far as the names are written out."""
-    return {
-        tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention))[:MOST_PARTS]
-        for mention in {found[1] for text in submission.modules.values() for found in _MENTION.finditer(text)}
-    }
+    return {path[:MOST_PARTS] for text in submission.modules.values() for path in _paths_named(text)}
+
+
+def _paths_named(text: str) -> set[DataPath]:
+    """Return the parts of `data` that Rego names."""
+    mentioned = {found[1] for found in _MENTION.finditer(text)}
+    return {tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention)) for mention in mentioned}
 
 
 def reads_objects(submissions: Collection[Submission]) -> bool:
@@ -296,13 +299,8 @@ def reads_objects(submissions: Collection[Submission]) -> bool:
     Then an object may matter anywhere, whatever its links are.
     """
     own = Parts((path, path) for one in submissions for path in (*one.claimed, *one.data, _PURE))
-    for submission in submissions:
-        for text in submission.modules.values():
-            for mention in _MENTION.finditer(_COMMENT.sub("", text)):
-                path = tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention[1]))
-                if not any(True for _ in own.find_above(path)):
-                    return True
-    return False
+    texts = (text for submission in submissions for text in submission.modules.values())
+    return not all(own.contains(path) for text in texts for path in _paths_named(_COMMENT.sub("", text)))
 
 
 VIEW_FILE = "kubernetes.rego"  # the path of the view in the bundle

@@ -108,7 +108,7 @@ class Judge:
         """
         for other in others:
             theirs = Parts((package, package) for package in other.claimed)
-            met = [at for at in one.claimed if any(True for _ in theirs.find_overlapping(at))]
+            met = [at for at in one.claimed if theirs.overlaps(at)]
             if any(self.rank(one, at)[0] == math.inf for at in met):
                 return False
             shared = other.claimed.intersection(met)
@@ -148,7 +148,7 @@ class Judge:
         mine = Parts({(package, package) for package, _ in lost})
         theirs: RuleHeads[Submission] = RuleHeads()
         for other in served:
-            if any(True for package in other.claimed for _ in mine.find_overlapping(package)):
+            if any(map(mine.overlaps, other.claimed)):
                 for package, head in await self._find_heads(other):
                     theirs.add(other, _as_varying(package, head))
         # What fails contradicts equal constants, too.

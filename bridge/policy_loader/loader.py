@@ -1192,11 +1192,11 @@ class Activation:
     ) -> list[DataPath]:
         own = Parts((root, root) for root in owned)
         foreign = Parts((root, root) for roots in others.values() for root in roots)
-        fresh = [path for path in claimed if not any(True for _ in own.find_above(path))]
+        fresh = [path for path in claimed if not own.contains(path)]
         limit = asyncio.Semaphore(_AT_ONCE)
 
         async def is_taken(path: DataPath) -> bool:
-            if any(True for _ in foreign.find_overlapping(path)):
+            if foreign.overlaps(path):
                 return True
             async with limit:
                 try:

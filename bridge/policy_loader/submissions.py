@@ -617,6 +617,14 @@ class Parts(Generic[Owner]):
         """Yield the owners of all parts that overlap with a path."""
         return chain(self.find_above(path), self.find_below(path))
 
+    def contains(self, path: DataPath) -> bool:
+        """Return whether a path is one of the parts, or in one."""
+        return any(True for _ in self.find_above(path))
+
+    def overlaps(self, path: DataPath) -> bool:
+        """Return whether a path is one of the parts, in one, or above one."""
+        return any(True for _ in self.find_overlapping(path))
+
 
 def _explain_refusal(path: DataPath, *, data: bool = False) -> str:
     if not path or not all(path):

@@ -68,8 +68,8 @@ def _keep_rules(kept: Object, spec: Any) -> None:
 
 def _keep_rules_below(kept: Object, schema: Any) -> None:
     kept |= _rules_of(schema)
-    for name, part in _properties(schema).items():
-        _keep_rules_below(kept["properties"][name], part)
+    for name, part in _properties(kept).items():  # which end at a depth
+        _keep_rules_below(part, schema["properties"][name])
     if "items" in kept:
         _keep_rules_below(kept["items"], schema["items"])
 

@@ -19,14 +19,10 @@ placed_above(key) := {parent |
 
 _named_parent(entry, key) := {parent |
 	[group, kind] := split(entry.parent, "/")
-	parent := keys.named(_plain(group), kind, _own_namespace(key), object.get(lookup.get(key), entry.name, null))
+	parent := keys.named(keys.api_group(group), kind, _own_namespace(key), object.get(lookup.get(key), entry.name, null))
 	obj := lookup.get(parent)
 	not _selects_children(entry, obj)
 }
-
-_plain(group) := "" if {
-	group == "core"
-} else := group
 
 _own_namespace(key) := object.get(lookup.get(key).metadata, "namespace", "")
 

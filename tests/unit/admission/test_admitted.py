@@ -112,10 +112,15 @@ async def submitted(admission: Admission, name: str) -> bool:
     return allowed
 
 
+def guarded() -> tuple[Admission, _Guards]:
+    """An admission that judges Rego, with what it judges."""
+    guards = _Guards()
+    plain, _ = judging(_Rules())
+    return replace(plain, judge_modules=guards.judge), guards
+
+
 async def test_changes_of_rego_are_judged_after_those_that_are_admitted_meanwhile() -> None:
-    rules, guards = _Rules(), _Guards()
-    plain, _ = judging(rules)
-    admission = replace(plain, judge_modules=guards.judge)
+    admission, guards = guarded()
     first, second = (asyncio.create_task(submitted(admission, name)) for name in ("a", "b"))
     await eventually(lambda: len(guards.inputs) == 2)
     guards.open.set()
@@ -124,9 +129,7 @@ async def test_changes_of_rego_are_judged_after_those_that_are_admitted_meanwhil
 
 
 async def test_a_change_of_rego_is_judged_after_a_deletion_that_is_admitted_meanwhile() -> None:
-    rules, guards = _Rules(), _Guards()
-    plain, _ = judging(rules)
-    admission = replace(plain, judge_modules=guards.judge)
+    admission, guards = guarded()
     change = asyncio.create_task(submitted(admission, "a"))
     await eventually(lambda: len(guards.inputs) == 1)
     assert await deleted(admission, ONE)
@@ -136,9 +139,7 @@ async def test_a_change_of_rego_is_judged_after_a_deletion_that_is_admitted_mean
 
 
 async def test_other_requests_need_not_wait_for_a_judgement_of_rego() -> None:
-    rules, guards = _Rules(), _Guards()
-    plain, _ = judging(rules)
-    admission = replace(plain, judge_modules=guards.judge)
+    admission, guards = guarded()
     first = asyncio.create_task(submitted(admission, "a"))
     await eventually(lambda: len(guards.inputs) == 1)
     assert await deleted(admission, ONE)

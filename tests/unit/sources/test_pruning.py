@@ -93,6 +93,10 @@ def test_a_crd_keeps_the_names_and_types_of_its_properties() -> None:
     assert "status" not in pruned
 
 
+def _nested(depth: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": _nested(depth - 1)} if depth else {}}
+
+
 @pytest.mark.parametrize(
     "spec",
     [
@@ -101,6 +105,10 @@ def test_a_crd_keeps_the_names_and_types_of_its_properties() -> None:
         {"versions": None},
         {"versions": [None, 1]},
         {"versions": [{"name": "v1"}, {"schema": None}, {"schema": {"openAPIV3Schema": {"properties": None}}}]},
+        *(
+            {"versions": [{"schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {name: ref}}}}}}]}
+            for name, ref in (("targetRef", _nested(20)), ("targetRefs", {"items": _nested(20)}), ("targetRef", "text"))
+        ),
     ],
 )
 def test_an_odd_crd_is_taken(spec: Any) -> None:
