@@ -97,10 +97,13 @@ class Bench:
 
     async def until_late(self, name: str, version: str = "1") -> None:
         """Wait until the check of a version takes too long."""
-        await self.until(
-            lambda reported: (
-                reported[name].version == version and [one.code for one in reported[name].problems] == ["timeout"]
-            )
+        await self.until(lambda _: self.is_late(name, version))
+
+    def is_late(self, name: str, version: str = "1") -> bool:
+        """Return whether the check of a version took too long."""
+        verdict = self.verdicts.get(name)
+        return (
+            verdict is not None and verdict.version == version and [one.code for one in verdict.problems] == ["timeout"]
         )
 
 

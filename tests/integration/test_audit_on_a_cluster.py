@@ -138,7 +138,7 @@ async def test_a_status_follows_objects_and_the_constraint(place: Place) -> None
         await place.constrain(enforcementAction="dryrun")
         shown = await place.until_named("stock")
         assert shown["status"]["violations"][0]["enforcementAction"] == "dryrun"
-        await asyncio.wait_for(audit.settled(), 20)
+        await asyncio.wait_for(audit.settled(), 300)
 
 
 async def test_labels_of_a_namespace_decide_for_its_objects(place: Place) -> None:

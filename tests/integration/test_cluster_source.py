@@ -320,7 +320,7 @@ async def test_an_api_server_that_is_unavailable_at_the_start_is_waited_for(bare
         reported = await reader.until_trouble()
         listing = asyncio.create_task(reader.until_listed(CONFIG_MAP))
         await asyncio.to_thread(plane.start_api_server)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             await listing
     assert isinstance(reported, Trouble)
     assert f"{plane.url} refuses connections" in reported.message

@@ -38,7 +38,7 @@ async def holding(client: KubeClient, term: Term) -> AsyncIterator[Lease]:
     """A Lease that is held within the block."""
     lease = Lease(client, "default", fresh_name("lease"), "a", term=term)
     async with working(lease.run):
-        await asyncio.wait_for(lease.taken.wait(), 60)
+        await asyncio.wait_for(lease.taken.wait(), 300)
         yield lease
 
 

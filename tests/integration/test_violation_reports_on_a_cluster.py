@@ -128,7 +128,7 @@ async def reporting(place: Place) -> AsyncIterator[tuple[ViolationReports, Told]
 
         audit.listen(follow)
         async with parts.at_work(audit.run, reports.run):
-            await asyncio.wait_for(begun.wait(), 100)  # what the first audit finds is no news
+            await asyncio.wait_for(begun.wait(), 300)  # what the first audit finds is no news
             yield reports, told
 
 
@@ -140,7 +140,7 @@ async def _reports(place: Place, path: str) -> list[dict[str, Any]]:
 
 
 async def _until(place: Place, path: str, wanted: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
-    return await eventually(partial(_reports, place, path), wanted, patience=100)
+    return await eventually(partial(_reports, place, path), wanted)
 
 
 def _at(group: str, version: str, place: Place, plural: str) -> str:
@@ -205,7 +205,7 @@ async def test_report_crds_that_cannot_be_used_are_logged_and_lose_nothing_else(
             await place.until_named("cart")
             await place.service("basket", 2)
             event = ("basket", "PolicyViolation", f"[{place.constraint}] 2 ports are more than 1")
-            await eventually(lambda: event in told, patience=100)
+            await eventually(lambda: event in told)
             assert reports.writes == 0
         async with crds(place.plane, OPEN_REPORTS):
             path = _at("openreports.io", "v1alpha1", place, "reports")
