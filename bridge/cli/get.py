@@ -436,14 +436,14 @@ def _targets_table(entries: Sequence[Entry], wide: bool) -> Table:
 
 def _uncovered_table(entries: Sequence[Entry], wide: bool) -> Table:
     """Return a row for each target and path without a policy. Wide: also the policy kind."""
-    long = ("UNKNOWN", "NOT ATTACHED", "EXEMPTION")
+    long = ("UNKNOWN", "OTHER CONTROLLER", "NOT ATTACHED", "EXEMPTION")
     table = Table(["TARGET", "POLICY KIND", "VIA", *long], long=long)
     for entry in entries:
         target, kind = parse_key(entry["target"]), kind_text(entry["policyKind"], wide=True) if wide else ""
         for path in entry["paths"]:
             via = path_text(path["path"], target, wide=wide)
             exemptions = "; ".join(map(exemption_text, path["exemptions"]))
-            doubts = [path.get("unknown", ""), "; ".join(path.get("notAttached", ()))]
+            doubts = [path.get("unknown", ""), path.get("otherController", ""), "; ".join(path.get("notAttached", ()))]
             table.rows.append([short_key(target), kind, via, *doubts, exemptions])
     return table.without_empty("POLICY KIND", *long)
 

@@ -39,3 +39,45 @@ def test_answers_about_a_route_without_a_gateway_say_that_it_is_not_attached(bri
     asked = bridge("request", "https://green.tea.test/", "--manifests", tmp_path)
     assert asked.returncode == 1
     assert f"is not attached: {WHY}" in asked.stdout
+
+
+ELSEWHERE = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: istio}
+spec: {controllerName: istio.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: mesh, namespace: tea}
+spec: {gatewayClassName: istio, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: away, namespace: tea}
+spec:
+  parentRefs: [{name: mesh}]
+  hostnames: [away.tea.test]
+  rules: [{name: all}]
+---
+apiVersion: policybridge.io/v1alpha1
+kind: Constraint
+metadata: {name: auth}
+spec:
+  policy: bridge.guardrails.required_policy
+  parameters: {kinds: [gateway.envoyproxy.io/SecurityPolicy]}
+  enforcementAction: deny
+"""
+
+
+def test_targets_without_a_policy_are_those_that_required_policy_reports(bridge: Run, tmp_path: Path) -> None:
+    (tmp_path / "away.yaml").write_text(ELSEWHERE)
+    judged = bridge("problems", "--violations", "--manifests", tmp_path).stdout
+    assert re.search(
+        r"HTTPRoute/tea/away .*all .*no SecurityPolicy is in effect for away.tea.test", " ".join(judged.split())
+    )
+    listed = bridge("get", "targets", "--without", "SecurityPolicy", "--manifests", tmp_path)
+    assert re.search(
+        r"TARGET +VIA +OTHER CONTROLLER\nHTTPRoute/tea/away#all +tea/mesh#http +istio.io/gateway-controller\n",
+        listed.stdout,
+    )

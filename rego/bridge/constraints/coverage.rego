@@ -23,17 +23,19 @@ targets_of(kind) := {node |
 # METADATA
 # description: |
 #   The paths to an effective target, for requests from a namespace (`source`, "" for any), on which no policy of a kind is
-#   in effect or, with a `field` that is not "", none has a value there: `{path, exemptions, unknown?, notAttached?}`.
-#   `unknown` says why it cannot be computed, `notAttached` why nothing accepts the route of the path; `exemptions` are
-#   those of Constraints that require such a policy.
+#   in effect or, with a `field` that is not "", none has a value there: `{path, exemptions, unknown?, notAttached?,
+#   otherController?}`. `unknown` says why it cannot be computed, `notAttached` why nothing accepts the route of the path,
+#   `otherController` which controller other than the kind's serves it; `exemptions` are those of Constraints that require
+#   such a policy. Requests take each of these paths, whoever serves them, so `required_policy` judges all.
 uncovered_paths(kind, field, node, source) := [object.union_n([
 	{"path": path, "exemptions": exempting},
 	{"unknown": why | why := effective.unknown_because(effect)},
 	{"notAttached": why | why := hierarchy.not_attached(path)},
+	{"otherController": controller | controller := hierarchy.other_controller(kind, path)},
 ]) |
 	effects := {entry.path: entry | some entry in effective.policies_of(kind, node, source)}
 	exempting := sort(exemptions_of_requirement(kind, field, node))
-	some path in sort(hierarchy.kind_paths(kind, node))
+	some path in sort(hierarchy.all_kind_paths(kind, node))
 	hierarchy.counts_for(path, source)
 	effect := object.get(effects, [path], {})
 	not _is_certain(effect, field)

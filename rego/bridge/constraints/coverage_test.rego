@@ -58,3 +58,26 @@ test_bad_input_is_an_error if {
 	v1.coverable.error.code == "InvalidInput" with input as {}
 	v1.uncovered.error.code == "InvalidInput" with input as object.union(testing.changed([]), {"policyKind": _colors})
 }
+
+# A world whose class has another controller than the kind's.
+_served_by_another(fields) := {"changes": {"upsert": array.concat(others, [
+	testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "example"), {"controllerName": "acme.io/proxy"}),
+	testing.policykind(object.union(object.remove(testing.color_kind, ["specPaths", "strategies"]), object.union({"controllers": ["example.com/gw"]}, fields))),
+	testing.color("infra", "all", 1, [testing.ref("Gateway", "public")], {"theme": "dark"}),
+])}} if {
+	others := [obj | some obj in testing.world; not obj.kind in {"GatewayClass", "PolicyKind"}]
+}
+
+test_paths_that_another_controller_serves_are_listed_with_it if {
+	query := object.union(_served_by_another({}), {"policyKind": _colors})
+	targets := v1.coverable with input as query
+	testing.cart_pay in targets
+	[found] := v1.uncovered with input as object.union(query, {"targets": [testing.cart_pay]})
+	found.paths == [{"path": testing.cart_pay_path, "exemptions": [], "otherController": "acme.io/proxy"}]
+}
+
+test_the_target_of_a_direct_kind_below_another_controller_alone_is_listed_with_it if {
+	direct := _served_by_another({"class": "Direct", "effectiveTarget": "Target"})
+	[found] := v1.uncovered with input as object.union(direct, {"policyKind": _colors, "targets": [testing.cart_pay]})
+	found.paths == [{"path": [testing.cart_route, testing.cart_pay], "exemptions": [], "otherController": "acme.io/proxy"}]
+}

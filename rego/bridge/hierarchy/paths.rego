@@ -225,6 +225,11 @@ kept_off_by(policy_kind, path) := _other_controller(policy_kind, path) if {
 	count(counted_paths(policy_kind, paths(node, false))) == 0
 }
 
+# The controller, other than those that a policy kind names, that serves one of its `all_kind_paths`.
+other_controller(policy_kind, path) := lookup.get(kept_off_by(policy_kind, path)).spec.controllerName if {
+	kinds.get(policy_kind).controllers
+}
+
 # The names of the GatewayClasses that a path runs through. A Gateway belongs to the class that it names, whether that
 # exists (semantics P2) and is on the path or not.
 classes(path) := {keys.parse(node).name |
