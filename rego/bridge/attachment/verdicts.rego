@@ -254,7 +254,8 @@ runs_through(policy_kind, path, classes) if {
 
 # The attachments of a kind's policies that are ignored for an effective target, although they name a node of one of
 # its paths: `{policy, target, reason, message}`. `explain` adds these. The reason is the verdict's, Deleting or Staged,
-# OtherClass (`className` excludes it from one of the paths) or OtherController (semantics T1 to T6, P8).
+# OtherClass (`className` excludes it from one of the paths), NoScope (its kind needs routes) or OtherController
+# (semantics T1 to T6, P8).
 rejections(policy_kind, node) := {rejection |
 	paths := hierarchy.all_kind_paths(policy_kind, node)
 	nodes := {on_path | some path in paths; some on_path in path}
@@ -293,6 +294,13 @@ _refusal(policy, ref, paths) := policies.refusal(policy) if {
 	node in path
 	not runs_through(policy_kind, path, classes)
 	message := sprintf("className limits it to paths through GatewayClass/%s", [concat(" or ", sort(classes))])
+} else := {"reason": "NoScope", "message": message} if {
+	some path in paths
+	node := path[count(path) - 1]
+	every at in {node} | hierarchy.accepted_sections(node) {
+		not hierarchy.has_needed_routes(keys.type_of(policy), at)
+	}
+	message := sprintf("No route is attached to %s", [keys.describe(node)])
 } else := {"reason": "OtherController", "message": message} if {
 	policy_kind := keys.parse(policy).type
 	names := kinds.get(policy_kind).controllers

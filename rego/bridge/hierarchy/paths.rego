@@ -194,12 +194,24 @@ extension_parents(node) := {parent |
 
 # The paths to an effective target for a policy kind: through the hierarchy for an Inherited kind, only the target,
 # below its object, for a Direct one (semantics C2, P3). Paths below Gateways of controllers that the kind does not name
-# are omitted (P8).
+# are omitted (P8), and those to targets without the routes that the kind needs.
 kind_paths(policy_kind, node) := all_kind_paths(policy_kind, node) if {
-	not kinds.get(policy_kind).controllers
-} else := {path | some path in all_kind_paths(policy_kind, node); not kept_off_by(policy_kind, path)}
+	not kinds.traits(policy_kind).omits
+} else := {path |
+	has_needed_routes(policy_kind, node)
+	some path in all_kind_paths(policy_kind, node)
+	not kept_off_by(policy_kind, path)
+}
 
-# As `kind_paths`, including the paths below Gateways of any controller.
+# Policies of a kind that needs routes act at listeners with routes alone: a Gateway is not counted beside its listeners.
+has_needed_routes(policy_kind, _) if not kinds.get(policy_kind).needsRoutes
+
+has_needed_routes(_, node) if {
+	levels.of(node) == "Listener"
+	count(children(node)) > 0
+}
+
+# As `kind_paths`, including the omitted ones.
 all_kind_paths(policy_kind, node) := {array.concat([keys.parse(node).object | contains(node, "#")], [node])} if {
 	kinds.is_direct(policy_kind)
 } else := paths(node, kinds.names_namespaces(policy_kind))

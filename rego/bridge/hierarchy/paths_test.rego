@@ -515,3 +515,19 @@ test_consumers_are_the_namespaces_of_routes_for_another_namespaces_frontend if {
 _counts(path, source) if {
 	hierarchy.counts_for(path, source)
 } else := false
+
+test_a_kind_that_needs_routes_has_paths_to_listeners_with_routes_alone if {
+	kind := testing.policykind({
+		"group": "example.com",
+		"kind": "RecordPolicy",
+		"class": "Direct",
+		"targets": [{"group": testing.gateway_group, "kind": "Gateway", "sections": true}],
+		"needsRoutes": true,
+	})
+	gateway_key := "gateway.networking.k8s.io/Gateway/infra/public"
+	paths := {path |
+		some node in [gateway_key, testing.listener_http, "gateway.networking.k8s.io/Gateway/infra/public#alt"]
+		some path in hierarchy.kind_paths("example.com/RecordPolicy", node) with input as testing.changed([kind])
+	}
+	paths == {[gateway_key, testing.listener_http]}
+}

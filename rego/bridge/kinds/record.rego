@@ -96,7 +96,8 @@ traits(policy_kind) := get(policy_kind).traits
 # those of delegating `routes`, or a policy with one of its `parents` (see `effective.sides`); `direct`: it is of class Direct (semantics C2), `additive`:
 # all its policies apply (C4), `merging`: how a stack becomes one spec, `consumers`: its policies that target another namespace count only for requests from
 # their own (P6); `atTargets`: it acts at its declared targets, with class Direct or with the effectiveTarget Target, where
-# the policies above merge, and objects that no policy names are not effective targets (C1); `sourceless`: the effective
+# the policies above merge, and objects that no policy names are not effective targets (C1); `omits`: it omits paths below some
+# controllers, or to targets without routes; `sourceless`: the effective
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
 # field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
@@ -115,6 +116,7 @@ traits_of(kind) := {
 	"merging": _merging(kind),
 	"consumers": consumers,
 	"atTargets": at_targets,
+	"omits": count(object.filter(kind, ["controllers", "needsRoutes"])) > 0,
 	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),

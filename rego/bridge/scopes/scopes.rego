@@ -281,15 +281,7 @@ reachable_scopes(policy_key) := {scope |
 	some scope in scopes_at_or_below(policy_kind, node)
 	_has_counted_path(policy_kind, node, scope)
 	not _is_of_other_class(policy_key, node, scope)
-	_has_routes(policy_kind, scope)
-}
-
-# Policies of a kind that needs routes act at listeners with routes alone: a Gateway is not counted beside its listeners.
-_has_routes(policy_kind, _) if not kinds.get(policy_kind).needsRoutes
-
-_has_routes(_, scope) if {
-	levels.of(scope) == "Listener"
-	count(hierarchy.children(scope)) > 0
+	hierarchy.has_needed_routes(policy_kind, scope)
 }
 
 # A className excludes a policy from paths through other GatewayClasses (semantics T1).
