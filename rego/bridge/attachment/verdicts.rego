@@ -295,6 +295,7 @@ _refusal(policy, ref, paths) := policies.refusal(policy) if {
 	not runs_through(policy_kind, path, classes)
 	message := sprintf("className limits it to paths through GatewayClass/%s", [concat(" or ", sort(classes))])
 } else := {"reason": "NoScope", "message": message} if {
+	kinds.of_policy(policy).needsRoutes
 	some path in paths
 	node := path[count(path) - 1]
 	every at in {node} | hierarchy.accepted_sections(node) {
