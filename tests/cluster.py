@@ -9,7 +9,7 @@ import yaml
 
 from bridge.model.changes import Object
 from hack.tools import ensure
-from hack.tools.crds import ensure_crds
+from hack.tools.vendor_crds import ensure_crds
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.scenarios.custom_resources import plural_of

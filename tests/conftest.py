@@ -31,7 +31,7 @@ os.environ.setdefault("GOGC", "400")
 # The files that take longest, by the beginning of their paths: a worker that begins with one at the end works alone.
 # The many short files of tests/unit come last, so the workers end at about the same time.
 LONGEST = (
-    "tests/scenarios/test_cluster.py",
+    "tests/scenarios/test_scenarios_on_cluster.py",
     "tests/e2e/test_documented_output.py",
     "tests/integration/test_admission.py",
     "tests/scenarios/",

@@ -19,8 +19,16 @@ from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType
 
-from tests.bench.api import ROUTES, create, create_load, patch, session_of, until_all_observed, until_observed
 from tests.bench.load import Load
+from tests.bench.observed_statuses import (
+    ROUTES,
+    create,
+    create_load,
+    patch,
+    session_of,
+    until_all_observed,
+    until_observed,
+)
 from tests.cluster import path_of, rego_config_map, running_cluster
 from tests.eventually import eventually
 from tests.processes import HERE, ROOT, BridgeProcess, Program

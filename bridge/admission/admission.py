@@ -33,7 +33,7 @@ from bridge.admission.review import (
 )
 from bridge.model.keys import Key
 from bridge.model.observability import Histogram, Record, record_nothing
-from bridge.model.placement import Decision, DecisionError, differing, read_decision
+from bridge.model.placement_decision import Decision, DecisionError, differing, read_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable
 from bridge.work import RETURNING

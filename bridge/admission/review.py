@@ -26,7 +26,7 @@ from bridge.model.nesting import (
     exceeds,
     is_too_deep,
 )
-from bridge.model.placement import Decision
+from bridge.model.placement_decision import Decision
 from bridge.model.types import GATEWAY_API
 
 API_VERSION = "admission.k8s.io/v1"

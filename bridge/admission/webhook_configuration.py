@@ -19,8 +19,8 @@ import structlog
 
 from bridge.admission.review import AUTHOR_LABELS, MUTATING_PATH, VALIDATING_PATH
 from bridge.files import rego_root
-from bridge.kube.client import KubeClient, patch_parts
-from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
+from bridge.kube.kube_client import KubeClient, patch_parts
+from bridge.kube.kube_errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from bridge.model.types import GATEWAY_API
 from bridge.opa.shipped import preset_kinds
 

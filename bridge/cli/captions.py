@@ -7,8 +7,8 @@ from bridge.cli.notation import MARKS, name_of
 from bridge.cli.table import display_width
 from bridge.model.keys import Key
 from bridge.model.text import TIE, plain
+from bridge.queries.hierarchies import Attached, Drawn, Picture
 from bridge.queries.names import short_key
-from bridge.queries.topology import Attached, Drawn, Picture
 
 MOST = 48  # characters of a name; a longer one is shortened in the middle
 

@@ -171,9 +171,9 @@ async def _api_server(kubeconfig: Path | None, kube_context: str | None) -> Chec
     why = "`pbctl run` on a cluster"
     if kubeconfig is None and kube_context is None and not kubectl_has_a_cluster():
         return Check("api server", "unchecked", "no kubeconfig", why)
-    from bridge.kube.client import KubeClient
     from bridge.kube.discovery import find_missing_access
-    from bridge.kube.errors import KubeError
+    from bridge.kube.kube_client import KubeClient
+    from bridge.kube.kube_errors import KubeError
     from bridge.offline.engine import meet
     from bridge.sidecar.permissions import always_read
 

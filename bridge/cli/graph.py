@@ -15,7 +15,7 @@ from bridge.cli.options import DEPTH, kind_option, namespace_options, output_opt
 from bridge.cli.output import print_error
 from bridge.cli.reading import asked_for, read
 from bridge.cli.source import SOURCE
-from bridge.queries.topology import Picture
+from bridge.queries.hierarchies import Picture
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
@@ -55,7 +55,7 @@ def graph(**options: Any) -> int:
 
     async def ask(engine: Engine) -> Picture:
         from bridge.queries.asking import one_target, policy_kind, require_namespace
-        from bridge.queries.topology import picture_below
+        from bridge.queries.hierarchies import picture_below
 
         await require_namespace(engine.opa, asked.namespace)
         kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None

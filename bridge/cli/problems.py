@@ -152,7 +152,7 @@ async def violations(engine: Engine, asked: Asked) -> Answer:
 
 def ignored_reasons(text: str) -> set[str]:
     """Return the reasons in a list with commas. Raises CommandError for one that no problem has."""
-    from bridge.queries.reasons import explained_reasons
+    from bridge.queries.explained_reasons import explained_reasons
 
     explained = {reason.name for reason in explained_reasons()}
     wanted = {name.strip() for name in text.split(",") if name.strip()}

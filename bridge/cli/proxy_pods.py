@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from bridge.cli.output import print_error
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import Forbidden, KubeError
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Forbidden, KubeError
 from bridge.kube.port_forward import PortForward
 from bridge.model.keys import Key, parse_key
 from bridge.proxies.dumps import DumpError, ProxyError

@@ -56,8 +56,8 @@ def find_lacking(kind_source: KindSource, needs: list[Access], user: str) -> lis
     """
 
     async def ask() -> list[Access]:
-        from bridge.kube.client import KubeClient
         from bridge.kube.discovery import find_missing_access
+        from bridge.kube.kube_client import KubeClient
 
         async with await KubeClient.connect(kind_source.kubeconfig, kind_source.kube_context) as client:
             return await find_missing_access(client, needs, user)
@@ -114,8 +114,8 @@ def _defined(spec: Mapping[str, Any]) -> ResourceType:
 
 
 async def _discover(kind_source: KindSource) -> Discovery:
-    from bridge.kube.client import KubeClient
     from bridge.kube.discovery import Discovery
+    from bridge.kube.kube_client import KubeClient
 
     async with await KubeClient.connect(kind_source.kubeconfig, kind_source.kube_context) as client:
         found = Discovery(client)

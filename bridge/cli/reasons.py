@@ -25,7 +25,7 @@ def reasons(words: tuple[str, ...], output: str) -> None:
         # All reasons
         pbctl reasons
     """
-    from bridge.queries.reasons import explained_reasons
+    from bridge.queries.explained_reasons import explained_reasons
 
     known = explained_reasons()
     by_name = {reason.name.lower(): reason.name for reason in known}

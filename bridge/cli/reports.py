@@ -26,8 +26,8 @@ from bridge.cli.table import Table
 from bridge.model.keys import parse_key
 from bridge.model.text import TIE, plain
 from bridge.queries.analysis import is_error
+from bridge.queries.explained_reasons import DOCS, Reason, explained_reasons
 from bridge.queries.names import first_of, short_key
-from bridge.queries.reasons import DOCS, Reason, explained_reasons
 
 if TYPE_CHECKING:
     from bridge.queries.analysis import Analysis

@@ -19,7 +19,7 @@ from bridge.queries.names import CommandError
 if TYPE_CHECKING:
     from bridge.cli.table import Block
     from bridge.settings.model import Setting, Settings
-    from bridge.sidecar.run import Running
+    from bridge.sidecar.program import Running
 
 _MOST_SHOWN = 100  # effective targets that are listed at the start: more would delay the answers to others
 
@@ -81,7 +81,7 @@ def run(config: Path | None, **flags: Any) -> None:
     from bridge.cli.reading import take_standard_input
     from bridge.queries.judged_change import ChangeJudge
     from bridge.settings.loading import load_settings, warn_of_variables
-    from bridge.sidecar.run import serve
+    from bridge.sidecar.program import serve
     from bridge.telemetry.logs import configure_logs
     from bridge.web.site import site_of
 

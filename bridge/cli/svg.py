@@ -11,8 +11,8 @@ from grandalf.layouts import SugiyamaLayout, VertexViewer
 
 from bridge.cli.captions import Badge, badge_of, full_name, names_of, title_of
 from bridge.cli.table import display_width
+from bridge.queries.hierarchies import Link, Picture
 from bridge.queries.names import CommandError
-from bridge.queries.topology import Link, Picture
 
 _CHARACTER = 7.3  # width of a character in the fonts of the style, at 12 px
 _LINE = 17.0  # height of a line of text

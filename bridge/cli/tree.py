@@ -18,7 +18,7 @@ from bridge.queries.names import short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
-    from bridge.queries.topology import Tree
+    from bridge.queries.hierarchies import Tree
 
 _MOST = 20  # children of one kind that are shown below a node by default
 _SECTIONS = {"Gateway": "listener", "ListenerSet": "listener", "Service": "port"}
@@ -53,7 +53,7 @@ async def tree(engine: Engine, asked: Asked) -> Answer:
         pbctl tree gtw/infra/public --all
     """
     from bridge.queries.asking import one_target, policy_kind
-    from bridge.queries.topology import tree_below
+    from bridge.queries.hierarchies import tree_below
 
     kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
     key = await one_target(engine.opa, asked.words, asked.namespace) if asked.words else None

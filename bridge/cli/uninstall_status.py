@@ -20,7 +20,7 @@ from bridge.cli.table import Table
 from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
-    from bridge.kube.client import KubeClient
+    from bridge.kube.kube_client import KubeClient
     from bridge.settings.model import Settings
     from bridge.sidecar.removal import Removal, TracedObject
 
@@ -176,7 +176,7 @@ async def _find_leases(client: KubeClient, settings: Settings) -> tuple[Settings
 
     If the settings' namespace has no such Lease, it is the first one that has.
     """
-    from bridge.kube.errors import KubeError
+    from bridge.kube.kube_errors import KubeError
     from bridge.sidecar.removal import find_lease_namespaces
 
     try:
@@ -191,7 +191,7 @@ async def _find_leases(client: KubeClient, settings: Settings) -> tuple[Settings
 
 async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutcome]) -> RemovalOutcome:
     """Delete the Lease, which stores names of former policy kinds, once no remaining object needs them."""
-    from bridge.kube.errors import KubeError
+    from bridge.kube.kube_errors import KubeError
     from bridge.sidecar.removal import delete_lease
 
     name, what = _lease_name(settings), ("the object itself",)
@@ -205,7 +205,7 @@ async def _last(client: KubeClient, settings: Settings, before: list[RemovalOutc
 
 
 async def _connected(settings: Settings) -> KubeClient:
-    from bridge.kube.client import KubeClient
+    from bridge.kube.kube_client import KubeClient
 
     return await KubeClient.connect(settings.kubeconfig, settings.context)
 

@@ -19,7 +19,7 @@ from bridge.client.answers import (
     Step,
     Update,
 )
-from bridge.client.client import Client
+from bridge.client.program_client import Client
 from bridge.opa.errors import OpaError, OpaUnavailable, QueryError
 
 __all__ = [

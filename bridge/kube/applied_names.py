@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bridge.kube.discovery import Discovery
-from bridge.kube.errors import KubeError
+from bridge.kube.kube_errors import KubeError
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import as_mapping
 
 if TYPE_CHECKING:
-    from bridge.kube.client import KubeClient
+    from bridge.kube.kube_client import KubeClient
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FIELDS = ("labels", "annotations")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bridge.kube.client import JSON, KubeClient
-from bridge.kube.errors import Garbled, KubeError, NotFound, ServerError, Unreachable
+from bridge.kube.kube_client import JSON, KubeClient
+from bridge.kube.kube_errors import Garbled, KubeError, NotFound, ServerError, Unreachable
 from bridge.model.keys import CORE
 from bridge.model.types import Access, ResourceType
 

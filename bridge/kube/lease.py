@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import Conflict, Fenced, Forbidden, KubeError, NotFound, Unauthorized
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Conflict, Fenced, Forbidden, KubeError, NotFound, Unauthorized
 
 # Seconds between two checks. The event loop's clock may stop while a machine sleeps, the Lease's clock does not.
 _LONGEST_CHECK = 0.2

@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 from tenacity import wait_exponential
 
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import (
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import (
     ApiError,
     Expired,
     Forbidden,

@@ -14,8 +14,8 @@ from types import TracebackType
 
 import aiohttp
 
-from bridge.kube.client import KubeClient, translated
-from bridge.kube.errors import ApiError, Forbidden, KubeError, Unreachable, one_line
+from bridge.kube.kube_client import KubeClient, translated
+from bridge.kube.kube_errors import ApiError, Forbidden, KubeError, Unreachable, one_line
 
 SECONDS = 30.0  # without any byte
 PROTOCOL = "v4.channel.k8s.io"  # a frame's first byte is its channel

@@ -24,8 +24,8 @@ from typing import Any
 
 import structlog
 
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import Conflict, Forbidden, Invalid, KubeError, NotFound
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Conflict, Forbidden, Invalid, KubeError, NotFound
 from bridge.model.keys import CLUSTER, Key, group_of
 from bridge.model.observability import EventType
 from bridge.work import FAILED, Backoff, Budget, RetryQueue

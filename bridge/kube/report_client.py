@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from bridge.kube.client import FIELD_MANAGER, KubeClient, read_pages
-from bridge.kube.errors import NotFound
+from bridge.kube.kube_client import FIELD_MANAGER, KubeClient, read_pages
+from bridge.kube.kube_errors import NotFound
 from bridge.model.keys import CLUSTER
 from bridge.model.types import ResourceType
 

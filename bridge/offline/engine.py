@@ -28,7 +28,7 @@ from bridge.sources.manifests import ManifestSource
 from bridge.work import beside
 
 if TYPE_CHECKING:
-    from bridge.kube.client import KubeClient
+    from bridge.kube.kube_client import KubeClient
     from bridge.offline.modules import ModulesThere, SettledModules
     from bridge.settings.model import Settings
     from bridge.sources.known_fields import Doubt
@@ -210,7 +210,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         return
     # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
     from bridge.kube.applied_names import AppliedNamesReader
-    from bridge.kube.client import KubeClient
+    from bridge.kube.kube_client import KubeClient
     from bridge.offline.modules import settle_cluster, troubles
     from bridge.sources.cluster import ClusterSource
 
@@ -248,7 +248,7 @@ async def meet(client: KubeClient) -> list[Trouble]:
     and the fix.
     """
     from bridge.kube.discovery import serves_group
-    from bridge.kube.errors import ApiError, KubeError, Unauthorized
+    from bridge.kube.kube_errors import ApiError, KubeError, Unauthorized
 
     try:
         await client.get("/version", timeout=PATIENCE)
@@ -268,7 +268,7 @@ async def meet(client: KubeClient) -> list[Trouble]:
 async def _find_undiscovered(client: KubeClient) -> list[str]:
     """Return the policy kinds with presets for a user who may not read CRDs: they are read where they are served."""
     from bridge.kube.discovery import find_missing_access
-    from bridge.kube.errors import KubeError
+    from bridge.kube.kube_errors import KubeError
 
     try:
         hidden = await find_missing_access(client, [Access("", group_of(CRD), plural_by_rule(CRD), ("list",))])
@@ -279,7 +279,7 @@ async def _find_undiscovered(client: KubeClient) -> list[str]:
 
 async def _read_events(client: KubeClient, key: Key) -> list[dict[str, Any]]:
     """Return the Events about a cluster's object; none to users without permission to list them, who get the rest."""
-    from bridge.kube.errors import KubeError
+    from bridge.kube.kube_errors import KubeError
     from bridge.kube.recording import events_about
 
     with contextlib.suppress(KubeError):

@@ -44,7 +44,7 @@ from bridge.settings.loading import load_settings
 from bridge.settings.model import SETTINGS, Settings
 
 if TYPE_CHECKING:
-    from bridge.kube.client import KubeClient
+    from bridge.kube.kube_client import KubeClient
     from bridge.opa.client import Opa
 
 
@@ -249,7 +249,7 @@ async def settle_cluster(
 
 async def _are_absent(client: KubeClient, namespaces: Iterable[str]) -> bool:
     """Return whether the cluster has none of these namespaces, as far as the user may know."""
-    from bridge.kube.errors import KubeError, NotFound
+    from bridge.kube.kube_errors import KubeError, NotFound
 
     for name in namespaces:
         if name == "*":
@@ -266,7 +266,7 @@ async def _are_absent(client: KubeClient, namespaces: Iterable[str]) -> bool:
 
 async def _read_used_guardrails(client: KubeClient) -> set[str]:
     """Return the guardrails that a cluster's Constraints name; none where these cannot be read."""
-    from bridge.kube.errors import KubeError
+    from bridge.kube.kube_errors import KubeError
 
     try:
         constraints = await client.get("/apis/policybridge.io/v1alpha1/constraints")

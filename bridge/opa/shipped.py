@@ -121,7 +121,7 @@ def shipped_bundle(root: Path, bounds: Mapping[str, int] = _NONE, queries: Itera
 # What edges share with the hub.
 _OF_EDGES = (
     *(f"bridge/lib/{name}.rego" for name in ("implementations", "keys", "likeness")),
-    "bridge/request/input.rego",
+    "bridge/request/request_input.rego",
     *(f"bridge/routing/{name}.rego" for name in ("answer", "matching", "warnings")),
 )
 _EDGE = re.compile(r"^package edge$", re.MULTILINE)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import structlog
 
-from bridge.kube.errors import Forbidden, KubeError
+from bridge.kube.kube_errors import Forbidden, KubeError
 from bridge.kube.lease import FencedClient
 from bridge.kube.recording import list_events, read_time
 from bridge.model.keys import Key

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 import structlog
 
-from bridge.kube.client import patch_object
-from bridge.kube.errors import Conflict, Forbidden, KubeError, NotFound
+from bridge.kube.kube_client import patch_object
+from bridge.kube.kube_errors import Conflict, Forbidden, KubeError, NotFound
 from bridge.kube.lease import FencedClient
 from bridge.model.changes import Object
 from bridge.model.keys import Key

@@ -89,8 +89,8 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
 @asynccontextmanager
 async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> AsyncIterator[Stock]:
     """Return the names in a cluster, up to 500 of a kind. Raises KubeError."""
-    from bridge.kube.client import KubeClient
     from bridge.kube.discovery import Discovery
+    from bridge.kube.kube_client import KubeClient
 
     async with await KubeClient.connect(kubeconfig, context) as client:
         discovery = Discovery(client)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bridge.model.keys import Key, pointer
 from bridge.model.nesting import as_mapping
-from bridge.model.placement import Decision, DecisionError, Path, Placed, differing, read_decision
+from bridge.model.placement_decision import Decision, DecisionError, Path, Placed, differing, read_decision
 from bridge.opa.batches import batches, in_halves, within
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaTimeout

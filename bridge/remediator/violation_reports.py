@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from bridge.derived.loop import Derived, Loop
-from bridge.kube.errors import KubeError
+from bridge.kube.kube_errors import KubeError
 from bridge.kube.report_client import CONTENT, LABEL, OBJECT, Form, ReportClient
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import CLUSTER, Key, parse_key, pointer

@@ -14,7 +14,7 @@ import msgspec
 from bridge.destinations.place import Place
 from bridge.destinations.urls import FORMS as DESTINATIONS
 from bridge.destinations.urls import place_of
-from bridge.model.placement import DEFAULT_DECISION, Mode, Placed, decision_path
+from bridge.model.placement_decision import DEFAULT_DECISION, Mode, Placed, decision_path
 from bridge.model.types import Fields, Selection
 from bridge.model.views import EFFECTIVE, FORMS, View, class_key, gateway_key, view_of
 from bridge.policy_loader.bounds import DEFAULT_MEMORY, MEBIBYTE

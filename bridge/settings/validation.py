@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from bridge.destinations.urls import check_destinations
-from bridge.model.placement import decision_path
+from bridge.model.placement_decision import decision_path
 from bridge.model.views import check_views, name_of_cluster
 from bridge.opa.address import read_address
 from bridge.opa.errors import OpaError

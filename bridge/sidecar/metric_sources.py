@@ -11,7 +11,7 @@ from bridge.http.request_guard import WrongTokens
 from bridge.opa.client import Requests
 from bridge.opa.process import ManagedOpa
 from bridge.remediator.audit import Audit
-from bridge.remediator.placement import Placement
+from bridge.remediator.placement_updates import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.write_loop import RESULTS

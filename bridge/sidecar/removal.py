@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from bridge.kube.client import FIELD_MANAGER, KubeClient, patch_object, patch_parts, read_object, read_pages
 from bridge.kube.discovery import Discovery
-from bridge.kube.errors import Conflict, Invalid, KubeError, NotFound
+from bridge.kube.kube_client import FIELD_MANAGER, KubeClient, patch_object, patch_parts, read_object, read_pages
+from bridge.kube.kube_errors import Conflict, Invalid, KubeError, NotFound
 from bridge.kube.lease import LONGEST_DURATION, Lease
 from bridge.kube.report_client import FORMS, LABEL
 from bridge.model.changes import Object

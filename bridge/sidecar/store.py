@@ -10,8 +10,8 @@ from typing import Any
 
 import structlog
 
-from bridge.kube import errors
-from bridge.kube.client import KubeClient, patch_object, read_object
+from bridge.kube import kube_errors
+from bridge.kube.kube_client import KubeClient, patch_object, read_object
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.kube.report_client import ReportClient
@@ -163,25 +163,25 @@ class ClusterSink:
                 subresource="status" if "status" in patch else None,
                 resource_version=resource_version,
             )
-        except errors.NotFound as error:
+        except kube_errors.NotFound as error:
             if "status" in patch and await self._exists(resource, key):
                 raise WriteRefused(
                     f"the CRD of {resource.plural}.{resource.group} has no subresource status in {resource.version}: "
                     "add `subresources: {status: {}}` to that version"
                 ) from error
             raise Gone(str(error)) from error
-        except errors.Conflict as error:
+        except kube_errors.Conflict as error:
             raise WriteConflict(str(error)) from error
-        except errors.Forbidden as error:
+        except kube_errors.Forbidden as error:
             what = f"{resource.name}/status" if "status" in patch else resource.name
             raise WriteRefused(
                 f"patching {what} is forbidden: grant the bridge patch on them ({error.message})"
             ) from error
-        except errors.KubeError as error:
+        except kube_errors.KubeError as error:
             raise WriteRefused(str(error)) from error
 
     async def _exists(self, resource: ResourceType, key: Key) -> bool:
-        with contextlib.suppress(errors.KubeError):
+        with contextlib.suppress(kube_errors.KubeError):
             await read_object(self._client, resource, key)
             return True
         return False

@@ -34,11 +34,11 @@ from bridge.admission.review import ReviewRequest, Terms
 from bridge.http.gate import Gate, Limits
 from bridge.http.listeners import CONNECTIONS, ServeError, serving, token_of
 from bridge.http.reviews import make_app
-from bridge.kube.client import is_in_pod
+from bridge.kube.kube_client import is_in_pod
 from bridge.kube.lease import FencedClient
 from bridge.model.keys import Key
 from bridge.model.observability import Record
-from bridge.model.placement import Decision, read_decision, read_review_decision
+from bridge.model.placement_decision import Decision, read_decision, read_review_decision
 from bridge.opa.client import Answer, Opa
 from bridge.opa.errors import OpaError
 from bridge.settings.model import RELOADED, Settings

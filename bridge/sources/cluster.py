@@ -9,9 +9,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 
-from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery, find_missing_access
-from bridge.kube.errors import KubeError, NotFound, explain_access
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import KubeError, NotFound, explain_access
 from bridge.kube.listwatch import EXPIRED, INTERRUPTED, Pace, list_and_watch
 from bridge.model.changes import Change, Listed, Listing, Resolved, Trouble, Upserted
 from bridge.model.keys import CORE

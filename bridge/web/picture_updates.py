@@ -18,7 +18,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaIncomplete
 from bridge.queries.asking import with_suggestions
 from bridge.queries.statuses import condition_groups, differences
-from bridge.sidecar.run import Backing
+from bridge.sidecar.program import Backing
 from bridge.web.picture import PagePicture, sound
 from bridge.work import Turns
 

@@ -19,15 +19,15 @@ from aiohttp import web
 
 from bridge.http.request_guard import Refused
 from bridge.kube.applied_names import AppliedNamesReader
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import Forbidden, KubeError
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Forbidden, KubeError
 from bridge.kube.recording import events_about
 from bridge.model.keys import Key, is_key, key_of, parse_key
 from bridge.offline.engine import Engine, RunningEngines
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, doubts_of_change, held_crds, policy_impact
 from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
-from bridge.queries.reasons import Reason, explained_reasons
+from bridge.queries.explained_reasons import Reason, explained_reasons
 from bridge.queries.states import deleted_keys, plan_change
 from bridge.settings.model import Settings
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests

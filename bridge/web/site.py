@@ -29,24 +29,23 @@ from bridge.http.request_guard import (
     same,
     unauthorized,
 )
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.model.addresses import is_loopback
 from bridge.model.keys import Key
 from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
 from bridge.replicator.intake import Troubles
 from bridge.settings.model import Settings
-from bridge.sidecar.run import Backing
+from bridge.sidecar.program import Backing
 from bridge.sources.known_fields import Doubt
 from bridge.sources.manifests import ManifestSource
+from bridge.web.findings import Problems, Violations
 from bridge.web.picture_updates import Drawing
-from bridge.web.problems import Problems
 from bridge.web.proxies import Proxies
 from bridge.web.queries import Changes, EffectiveStream, Engines, Queries, explain_reasons
 from bridge.web.responses import FREE, MOST_BODIES, Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
-from bridge.web.violations import Violations
 
 COOKIE = "policy-bridge"
 _MOST = 4096  # bytes of a login

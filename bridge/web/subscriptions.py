@@ -17,7 +17,7 @@ from bridge.opa.client import Opa
 from bridge.opa.errors import OpaRejected, QueryError
 from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
-from bridge.sidecar.run import Backing
+from bridge.sidecar.program import Backing
 from bridge.web.picture import object_of
 from bridge.work import Turns
 

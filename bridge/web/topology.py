@@ -9,9 +9,9 @@ from typing import Any
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
+from bridge.web.findings import Violations
 from bridge.web.picture_updates import Drawing
 from bridge.web.responses import Event, Streams, answer
-from bridge.web.violations import Violations
 from bridge.work import PAUSE
 
 MOST = 50_000  # nodes of a response

@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from hack.mutants.python import is_pure, python_mutants
-from hack.mutants.rego import rego_mutants
+from hack.mutants.rego_faults import rego_mutants
 from hack.mutants.trial import ROOT, Copy, Mutant, Verdict, copy_of_repository, unit_tests
 from hack.tools import ensure
 

@@ -4,10 +4,10 @@ import functools
 from collections.abc import Callable
 from pathlib import Path
 
-from hack.pages.crds import crds_page
+from hack.pages.bridge_crds import crds_page
 from hack.pages.logs import logs_page
 from hack.pages.metrics import metrics_page
-from hack.pages.rego import rego_page
+from hack.pages.rego_packages import rego_page
 from hack.pages.settings import settings_page
 from hack.pages.states import states_page
 

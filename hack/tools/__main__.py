@@ -16,7 +16,7 @@ NAMES = (*TOOLS, CRDS)
 def install(name: str) -> None:
     """Install a missing tool, and report it. Raises ToolError."""
     if name == CRDS:
-        from hack.tools.crds import GATEWAY_API_VERSION, ensure_crds
+        from hack.tools.vendor_crds import GATEWAY_API_VERSION, ensure_crds
 
         say(f"{name} {GATEWAY_API_VERSION}: {ensure_crds()}")
         return
@@ -27,7 +27,7 @@ def install(name: str) -> None:
 def print_path(name: str) -> None:
     """Print the path of a tool. Raises ToolError if it is missing."""
     if name == CRDS:
-        from hack.tools.crds import find_crds
+        from hack.tools.vendor_crds import find_crds
 
         path = find_crds()
     else:

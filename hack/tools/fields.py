@@ -14,7 +14,7 @@ import yaml
 from bridge.model.keys import Key
 from bridge.sources import defaults, known_fields, schemas, shipped_schemas
 from bridge.sources.defaults import KindDefaults, ShippedDefaults, mapping_of
-from hack.tools.crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
+from hack.tools.vendor_crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
 
 DEFAULTS = Path(defaults.__file__).with_name(defaults.FILE)
 KNOWN_FIELDS = Path(known_fields.__file__).with_name(known_fields.FILE)

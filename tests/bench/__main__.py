@@ -18,15 +18,15 @@ from typing import Any
 
 from tests.bench import (
     admission,
-    cluster,
     expressions,
+    first_picture,
     fleet,
     guardrails,
     kube_mgmt,
-    page,
     proxies,
     shapes,
     starts,
+    whole_bridge,
     wide,
 )
 from tests.bench.table import Figures, printed
@@ -37,10 +37,10 @@ PARTS: dict[str, Callable[[Program, int, Path], Coroutine[Any, Any, Figures]]] =
     "starts": starts.measure,
     "expressions": expressions.measure,
     "shapes": shapes.measure,
-    "cluster": cluster.measure,
+    "cluster": whole_bridge.measure,
     "kube-mgmt": kube_mgmt.measure,
     "wide": wide.measure,
-    "page": page.measure,
+    "page": first_picture.measure,
     "admission": admission.measure,
     "guardrails": guardrails.measure,
     "fleet": fleet.measure,

@@ -12,8 +12,8 @@ from typing import Any
 
 import aiohttp
 
-from tests.bench.api import burst, create_load, patch, session_of
 from tests.bench.load import GATEWAY_API, Load, namespace_of
+from tests.bench.observed_statuses import burst, create_load, patch, session_of
 from tests.bench.opa import plain_opa
 from tests.bench.table import Figures
 from tests.cluster import running_cluster

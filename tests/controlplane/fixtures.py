@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hack.tools import find
-from hack.tools.crds import find_crds
+from hack.tools.vendor_crds import find_crds
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 

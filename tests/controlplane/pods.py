@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from kubernetes.aio.config import incluster_config
 
-from bridge.kube import client as module
+from bridge.kube import kube_client as module
 
 
 def service_account(

@@ -11,7 +11,7 @@ from bridge.cli.main import pbctl
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually_blocking
-from tests.integration.objects import crd
+from tests.integration.api_objects import crd
 
 pytestmark = pytest.mark.long
 

@@ -17,7 +17,7 @@ from hack.tools.building import go_command
 from tests.e2e.conftest import Run
 from tests.e2e.random_envoy_gateway import CLASS, ENVOY, Object, classes, random_cluster
 
-EGCTL = ("github.com/envoyproxy/gateway/cmd/egctl", "v1.9.1")  # as the CRDs of hack/tools/crds.py
+EGCTL = ("github.com/envoyproxy/gateway/cmd/egctl", "v1.9.1")  # as the CRDs of hack/tools/vendor_crds.py
 CLUSTERS, BATCH = 200, 10
 PATIENCE = 600.0  # seconds for a translation
 

@@ -159,7 +159,7 @@ async def test_a_stream_continues_after_a_restart_and_repeats_nothing(
 async def test_a_stream_with_broken_bytes_continues_on_another_connection(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bridge.client.client._SILENCE", 2.0)
+    monkeypatch.setattr("bridge.client.program_client._SILENCE", 2.0)
     async with (
         Proxy(served.bridge) as proxy,
         Client(bridge=proxy.url) as client,
@@ -178,7 +178,7 @@ async def test_a_stream_with_broken_bytes_continues_on_another_connection(
 
 
 async def test_a_bridge_that_is_missing_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.client.client._WAIT", wait_exponential(multiplier=0.001, max=0.001))
+    monkeypatch.setattr("bridge.client.program_client._WAIT", wait_exponential(multiplier=0.001, max=0.001))
     async with Client(bridge="http://127.0.0.1:9") as client:
         with pytest.raises(OpaUnavailable, match="cannot be followed"):
             await anext(client.stream(CATALOG))

@@ -9,7 +9,7 @@ import pytest
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import bridge_runs, fetch
 from tests.eventually import eventually_blocking
-from tests.integration.objects import crd
+from tests.integration.api_objects import crd
 
 pytestmark = pytest.mark.long
 

@@ -11,7 +11,7 @@ from bridge.telemetry.metrics import FAMILIES
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import bridge_starts, fetch
 from tests.eventually import eventually_blocking
-from tests.integration.objects import fresh_name
+from tests.integration.api_objects import fresh_name
 
 pytestmark = pytest.mark.long
 

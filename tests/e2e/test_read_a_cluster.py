@@ -12,7 +12,7 @@ from tests.controlplane.fixtures import Apply
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
-from tests.integration.objects import crd
+from tests.integration.api_objects import crd
 
 NAME = "read-a-cluster"
 GATEWAY_API = "gateway.networking.k8s.io"

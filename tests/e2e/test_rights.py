@@ -14,8 +14,8 @@ import yaml
 from bridge.admission.webhook_configuration import API_VERSION, KINDS
 from bridge.cli.kind_source import KindSource
 from bridge.cli.rbac import read_needs
-from bridge.kube.client import KubeClient
 from bridge.kube.discovery import find_missing_access
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.report_client import FORMS
 from bridge.model.types import Access
 from bridge.sidecar.permissions import rules

@@ -14,12 +14,12 @@ import yaml
 
 from bridge.model.changes import Object
 from bridge.offline.engine import open_engine
-from hack.tools.crds import VENDORS, crds_of
+from hack.tools.vendor_crds import VENDORS, crds_of
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import ROOT, Run
 from tests.in_process import run_with_opa
-from tests.integration.objects import crd
+from tests.integration.api_objects import crd
 
 pytestmark = pytest.mark.long
 

@@ -109,7 +109,7 @@ async def test_a_change_is_followed_from_its_event_to_the_status_patch_and_a_que
 
 
 def test_without_the_variables_nothing_of_opentelemetry_is_imported() -> None:
-    script = "import bridge.cli.main, bridge.sidecar.run, sys; sys.exit('opentelemetry' in sys.modules)"
+    script = "import bridge.cli.main, bridge.sidecar.program, sys; sys.exit('opentelemetry' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 

@@ -14,7 +14,7 @@ from bridge.opa.client import Opa
 from bridge.opa.process import ManagedOpa
 from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import apply_crd, make_namespace, put_config_map
+from tests.integration.api_objects import apply_crd, make_namespace, put_config_map
 
 RBAC = "rbac.authorization.k8s.io"
 

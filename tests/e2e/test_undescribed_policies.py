@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.e2e.conftest import Run
-from tests.integration.objects import crd
+from tests.integration.api_objects import crd
 
 TYPO = """
 apiVersion: example.com/v1

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from bridge.kube import port_forward
-from hack.tools.crds import VENDORS, crds_of
+from hack.tools.vendor_crds import VENDORS, crds_of
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.kubelet import Kubelet
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane

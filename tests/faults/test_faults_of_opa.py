@@ -18,7 +18,7 @@ from tests.bundle_trust import shared_trust
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
-from tests.faults.cluster import LISTED, Reader, bridge, busy, load_of, until_equal
+from tests.faults.loaded_cluster import LISTED, Reader, bridge, busy, load_of, until_equal
 from tests.freezing import freeze
 from tests.integration.faulty_opa import Fault, FaultyOpa, lose, lose_answer, refuse
 from tests.processes import opa_below

@@ -14,8 +14,8 @@ from tests.controlplane.api import ApiError
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.controlplane.pods import service_account
 from tests.eventually import equal_to, eventually
-from tests.faults.cluster import LISTED, Reader, bridge, busy, load_of, until_equal
-from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
+from tests.faults.loaded_cluster import LISTED, Reader, bridge, busy, load_of, until_equal
+from tests.integration.api_objects import apply_crd, crd, delete_crd, fresh_name, grant_reading, take_rights_away
 from tests.integration.proxy import Proxy
 from tests.warm_opa import whole_bundle
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from hack.certificates import write_certificate
 from tests.cluster import rego_config_map
-from tests.fuzz.requests import DENIED, POLICY, Listener, Sent, well_formed
+from tests.fuzz.raw_requests import DENIED, POLICY, Listener, Sent, well_formed
 from tests.processes import ROOT, BridgeProcess
 
 # Of the 5xx in docs/reference/http.md, 503 (OPA is briefly unavailable) is allowed; 502 would be an error in our Rego.

@@ -10,7 +10,7 @@ import msgspec
 from bridge.admission.review import ReviewError, annotation_patch, read_review
 from bridge.files import STDIN
 from bridge.http.request_guard import Refused
-from bridge.kube.errors import KubeError
+from bridge.kube.kube_errors import KubeError
 from bridge.kube.listwatch import _changes, _Position, read_event, read_object, read_page
 from bridge.model.changes import Change, Rejected, Upserted
 from bridge.model.keys import Key, KeyFormatError, is_key, parse_key, pointer, segments_of, url_path

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.bridge import FuzzedBridge, running_bridge
-from tests.fuzz.requests import Sent, requests
+from tests.fuzz.raw_requests import Sent, requests
 
 REQUESTS = int(os.environ.get("FUZZ_REQUESTS", "10000"))
 WARM = 200  # requests after which memory is measured for the first time

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.opa.process import ManagedOpa
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
+from tests.integration.api_objects import make_namespace
 from tests.integration.faulty_opa import FaultyOpa
-from tests.integration.objects import make_namespace
 from tests.integration.proxy import Proxy
 from tests.warm_opa import WarmOpa, sync_bundle
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bridge.derived.loop import Loop
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.lease import Lease, Term
 from bridge.model.types import ALWAYS, Selection
 from bridge.opa.client import Opa
@@ -15,7 +15,7 @@ from bridge.replicator.replicator import Replicator
 from bridge.sidecar.store import ClusterSink
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import fresh_name
+from tests.integration.api_objects import fresh_name
 from tests.working import working
 
 TERM = Term(duration=3, margin=1, period=0.3)

@@ -10,7 +10,7 @@ import pytest_asyncio
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import fresh_name, make_namespace
+from tests.integration.api_objects import fresh_name, make_namespace
 from tests.integration.webhook import AtWork, webhook_at_work
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

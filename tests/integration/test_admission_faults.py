@@ -11,13 +11,13 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.recording import Recorder
 from bridge.opa.process import ManagedOpa
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
+from tests.integration.api_objects import fresh_name
 from tests.integration.faulty_opa import FaultyOpa, once, refuse
-from tests.integration.objects import fresh_name
 from tests.integration.served_webhook import serving
 from tests.integration.webhook import BUNDLE, PLACEMENT
 from tests.ports import free_port

@@ -21,7 +21,7 @@ from tests.bundles import bundle_with
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import make_namespace
+from tests.integration.api_objects import make_namespace
 from tests.integration.webhook import AtWork, webhook_at_work
 from tests.ports import free_port
 

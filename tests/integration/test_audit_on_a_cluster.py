@@ -18,7 +18,7 @@ from tests.bundles import bundle_with
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import apply_crd, fresh_name, make_namespace
+from tests.integration.api_objects import apply_crd, fresh_name, make_namespace
 from tests.integration.on_a_cluster import parts_on
 from tests.warm_opa import WarmOpa
 

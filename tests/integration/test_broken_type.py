@@ -3,13 +3,13 @@
 import asyncio
 from pathlib import Path
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.opa.client import Opa
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace, put_config_map
+from tests.integration.api_objects import apply_crd, crd, delete_crd, fresh_name, make_namespace, put_config_map
 from tests.warm_opa import WarmOpa
 from tests.working import working
 

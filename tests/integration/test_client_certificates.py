@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import make_namespace
+from tests.integration.api_objects import make_namespace
 from tests.integration.webhook import AtWork, webhook_at_work
 from tests.ports import free_port
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.model.changes import Change, Deleted, Listed, Listing, Tapped, Trouble, Upserted, type_of
 from bridge.model.keys import Key
 from bridge.model.types import Selection
 from bridge.sources.cluster import FIRST, REFILL, ClusterSource
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import (
+from tests.integration.api_objects import (
     apply_crd,
     crd,
     delete_config_map,

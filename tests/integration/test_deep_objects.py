@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.listwatch import Pace
 from bridge.model.nesting import MAX_DEPTH
 from bridge.model.observability import EventType
@@ -20,7 +20,7 @@ from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
-from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
+from tests.integration.api_objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.warm_opa import WarmOpa
 from tests.working import working
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.model.changes import Notice, Object, Source
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
@@ -17,7 +17,7 @@ from bridge.sources.cluster import ClusterSource
 from tests import builders
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
-from tests.integration.objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
+from tests.integration.api_objects import apply_crd, crd, delete_crd, fresh_name, make_namespace
 from tests.integration.scripted import ScriptedSource
 from tests.scenarios.cases import PRESETS
 from tests.warm_opa import WarmOpa

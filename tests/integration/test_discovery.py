@@ -3,9 +3,9 @@
 import pytest
 
 from bridge.kube import discovery
-from bridge.kube.client import KubeClient
 from bridge.kube.discovery import Discovery
-from bridge.kube.errors import Garbled
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Garbled
 
 
 async def test_an_older_server_is_an_error_that_names_the_needed_version(

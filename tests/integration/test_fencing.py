@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import Fenced
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Fenced
 from bridge.kube.lease import FencedClient, Lease, Term
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import fresh_name, put_config_map
+from tests.integration.api_objects import fresh_name, put_config_map
 from tests.integration.proxy import Proxy
 from tests.working import working
 

@@ -11,12 +11,12 @@ from typing import Self
 import pytest
 
 from bridge.kube import lease as module
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.lease import Lease, Term
 from tests.builders import resource
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import fresh_name
+from tests.integration.api_objects import fresh_name
 from tests.integration.proxy import Proxy
 from tests.working import working
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from bridge.kube import listwatch
-from bridge.kube.client import KubeClient, Read
-from bridge.kube.errors import NotFound, TimedOut
+from bridge.kube.kube_client import KubeClient, Read
+from bridge.kube.kube_errors import NotFound, TimedOut
 from bridge.kube.listwatch import Pace, list_and_watch
 from bridge.model.changes import Deleted, Listed, Listing, Trouble, Upserted
 from bridge.model.keys import Key
 from bridge.model.types import ResourceType
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import (
+from tests.integration.api_objects import (
     CONFIG_MAPS,
     delete_config_map,
     make_namespace,

@@ -6,7 +6,7 @@ from typing import Any
 
 from bridge.sidecar.store import MARKED
 from tests.eventually import equal_to, eventually
-from tests.integration.objects import fresh_name
+from tests.integration.api_objects import fresh_name
 from tests.integration.test_remediator_on_a_cluster import Place, at_work, place
 
 __all__ = ["place"]  # the fixture

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from bridge.kube.client import KubeClient, patch_object, patch_parts
-from bridge.kube.errors import Conflict
+from bridge.kube.kube_client import KubeClient, patch_object, patch_parts
+from bridge.kube.kube_errors import Conflict
 from bridge.model.keys import Key
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import CONFIG_MAPS, put_config_map
+from tests.integration.api_objects import CONFIG_MAPS, put_config_map
 
 
 @pytest.fixture

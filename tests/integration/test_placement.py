@@ -16,20 +16,20 @@ import aiohttp
 import pytest
 import yaml
 
-from bridge.model.placement import Mode, Placed, decision_path
+from bridge.model.placement_decision import Mode, Placed, decision_path
 from bridge.model.types import Selection
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaTimeout
 from bridge.opa.process import ManagedOpa
 from bridge.remediator import decisions
 from bridge.remediator.decisions import Deciding
-from bridge.remediator.placement import Placement
+from bridge.remediator.placement_updates import Placement
 from bridge.work import Budget
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
 from tests.freezing import freeze
-from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
+from tests.integration.api_objects import apply_crd, crd, fresh_name, make_namespace
 from tests.integration.on_a_cluster import parts_on
 from tests.processes import opa_below
 from tests.warm_opa import WarmOpa, sync_bundle

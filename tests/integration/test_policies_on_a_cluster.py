@@ -17,7 +17,7 @@ from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.serving import bridge_runs, fetch
 from tests.eventually import eventually_blocking as until
-from tests.integration.objects import make_namespace
+from tests.integration.api_objects import make_namespace
 
 CRD = Path(__file__).parents[2] / "deploy" / "crds" / "regopolicies.yaml"
 SHARING = 6  # namespaces: as many as tests ask for

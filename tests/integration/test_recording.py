@@ -10,12 +10,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from bridge.kube import recording
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.recording import Recorder
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import fresh_name, make_namespace, put_config_map
+from tests.integration.api_objects import fresh_name, make_namespace, put_config_map
 from tests.integration.proxy import Proxy
 from tests.working import working
 

@@ -20,7 +20,7 @@ from bridge.work import Budget
 from tests.controlplane.api import ApiServer
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
-from tests.integration.objects import apply_crd, crd, fresh_name, make_namespace
+from tests.integration.api_objects import apply_crd, crd, fresh_name, make_namespace
 from tests.integration.on_a_cluster import Parts, parts_on
 from tests.warm_opa import WarmOpa, whole_bundle
 

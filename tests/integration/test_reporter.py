@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
@@ -27,7 +27,7 @@ from bridge.policy_loader.submissions import CONFIG_MAP, STATUS_ANNOTATION, Modu
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import grant_reading, take_rights_away
+from tests.integration.api_objects import grant_reading, take_rights_away
 from tests.unit.policy_loader.hand import HandJudge
 from tests.working import working
 

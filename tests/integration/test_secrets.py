@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.model.types import Fields
 from bridge.opa.client import Opa
 from bridge.replicator.replicator import Replicator
 from bridge.sources.cluster import ClusterSource
 from bridge.telemetry.logs import configure_logs
 from tests.controlplane.plane import ControlPlane
-from tests.integration.objects import make_namespace
+from tests.integration.api_objects import make_namespace
 from tests.warm_opa import WarmOpa
 from tests.working import working
 

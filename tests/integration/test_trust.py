@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import Untrusted
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import Untrusted
 from bridge.opa.address import TlsFiles
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaUnavailable

@@ -13,7 +13,7 @@ import yaml
 
 from bridge.sources.defaults import Defaulter
 from bridge.sources.schemas import Schemas
-from hack.tools.crds import VENDORS, crds_of
+from hack.tools.vendor_crds import VENDORS, crds_of
 from tests.controlplane.api import ApiError
 from tests.scenarios.cases import all_cases
 

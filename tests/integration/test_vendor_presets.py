@@ -10,8 +10,8 @@ import yaml
 
 from bridge.files import rego_root
 from bridge.opa.client import Opa
-from hack.tools.crds import VENDORS, Vendor, crds_of
 from hack.tools.fields import KNOWN_FIELDS, SCHEMAS, render_known_fields, render_schemas
+from hack.tools.vendor_crds import VENDORS, Vendor, crds_of
 from tests.warm_opa import WarmOpa
 
 pytestmark = pytest.mark.long

@@ -19,7 +19,7 @@ from bridge.work import Budget
 from tests.bundles import bundle_with
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import apply_crd, make_namespace
+from tests.integration.api_objects import apply_crd, make_namespace
 from tests.integration.on_a_cluster import parts_on
 from tests.integration.test_audit_on_a_cluster import CONSTRAINTS, CRDS, POLICY, Place
 from tests.warm_opa import WarmOpa

@@ -15,11 +15,11 @@ from bridge.admission.webhook_configuration import (
     Target,
     webhook_configuration,
 )
-from bridge.kube.client import KubeClient
-from bridge.kube.errors import KubeError
+from bridge.kube.kube_client import KubeClient
+from bridge.kube.kube_errors import KubeError
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import equal_to, eventually
-from tests.integration.objects import apply_crd, crd, fresh_name
+from tests.integration.api_objects import apply_crd, crd, fresh_name
 from tests.working import working
 
 

@@ -14,7 +14,7 @@ import aiohttp
 
 from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
 from bridge.http.bundles import Tokens
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.lease import FencedClient, Lease
 from bridge.opa.bundle import Bundle, build_bundle
 from bridge.opa.client import Answer
@@ -27,7 +27,7 @@ from tests.builders import resource
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.eventually import eventually
-from tests.integration.objects import fresh_name
+from tests.integration.api_objects import fresh_name
 from tests.ports import free_port
 
 # In place of the shipped rules, which OPA compiles for seconds at each start and for each policy that a test puts.

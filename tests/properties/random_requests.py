@@ -1,8 +1,8 @@
 """Random Gateways, ListenerSets, mesh frontends and routes, and requests to them: one seed, one of each."""
 
 from tests.properties.drawing import Drawing, Object
-from tests.reference.objects import GATEWAY_API, Node
-from tests.reference.requests import Request
+from tests.reference.cluster_objects import GATEWAY_API, Node
+from tests.reference.serving_rules import Request
 
 NAMESPACES = ("infra", "shop")
 HOSTNAMES = ("*.example.com", "a.example.com", "*.a.example.com", "b.a.example.com", "*.com", "A.example.com")

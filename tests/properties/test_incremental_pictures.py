@@ -21,7 +21,7 @@ from bridge.queries.asking import effective_at
 from bridge.queries.names import CommandError
 from bridge.remediator.audit import Audit
 from bridge.remediator.write_loop import MemorySink
-from bridge.sidecar.run import Backing
+from bridge.sidecar.program import Backing
 from bridge.web.picture import PagePicture
 from bridge.web.picture_updates import Drawing
 from bridge.web.subscriptions import Followed, Following

@@ -15,10 +15,10 @@ from bridge.opa.client import Opa
 from tests.properties.drawing import Object
 from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.test_incremental_statuses import settled
+from tests.reference.cluster_objects import ROUTES, Cluster, node_of
 from tests.reference.hierarchy import parents_of
 from tests.reference.listeners import NOT_ALLOWED, unaccepted
-from tests.reference.objects import ROUTES, Cluster, node_of
-from tests.reference.requests import Request, served
+from tests.reference.serving_rules import Request, served
 from tests.warm_opa import WarmOpa
 
 EACH = 10  # requests a routing

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.properties.stacks import STRATEGIES, Entry, objects_of
 from tests.reference.answers import answer
+from tests.reference.cluster_objects import Node
 from tests.reference.folding import Order, join
 from tests.reference.merging import Leaf, annotate, apply, plain
-from tests.reference.objects import Node
 
 Object = dict[str, Any]
 POLICY = Node("g", "K", "-", "p")

@@ -26,7 +26,7 @@ from tests.properties.small_world import PARAMETERS, SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, settled
 from tests.properties.test_requests_against_the_reference import answered, request_input
 from tests.properties.thorough import TIMES
-from tests.reference.objects import Node
+from tests.reference.cluster_objects import Node
 from tests.warm_opa import WarmOpa
 
 SHOP = "core/Namespace/-/shop"

@@ -5,11 +5,11 @@ from itertools import product
 from typing import Any
 
 from tests.reference.attachment import ACCEPTED, Attachment, attachments_of
+from tests.reference.cluster_objects import Cluster, Node, Spec
 from tests.reference.folding import Place, fold, ordered
 from tests.reference.hierarchy import Path, effective_targets, is_of_class, level_of, paths_to
 from tests.reference.kinds import PolicyKind, kinds_in
 from tests.reference.merging import origins, plain
-from tests.reference.objects import Cluster, Node, Spec
 from tests.reference.outcomes import conditions, outcome_of
 from tests.reference.policies import Policy, read_policy
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
+from tests.reference.cluster_objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
 from tests.reference.gateway_api import is_granted, selects
 from tests.reference.kinds import PolicyKind, age
 from tests.reference.listeners import shares_port
 from tests.reference.merging import leaves
-from tests.reference.objects import CLUSTER_SCOPED, Cluster, Node, Spec, group_of
 from tests.reference.policies import Policy, selecting_fields
 
 ACCEPTED, INVALID, NOT_FOUND, CONFLICTED = "Accepted", "Invalid", "TargetNotFound", "Conflicted"

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from tests.reference.cluster_objects import Node, Spec
 from tests.reference.merging import Leaf, Tree, below, origins, with_tombstones
-from tests.reference.objects import Node, Spec
 
 
 def sums(established: Spec, challenger: Spec) -> Spec:

@@ -9,9 +9,9 @@ from functools import reduce
 from itertools import groupby
 
 from tests.reference import custom
+from tests.reference.cluster_objects import Node
 from tests.reference.kinds import PolicyKind, age
 from tests.reference.merging import Tree, apply, leaves
-from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
 Place = tuple[int, Policy]  # the level on the path, 0 is the root; and a policy attached there

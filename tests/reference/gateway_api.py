@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of
+from tests.reference.cluster_objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of
 
 OF_PROTOCOL = {
     "HTTP": {"HTTPRoute", "GRPCRoute"},

@@ -1,11 +1,11 @@
 """The hierarchy: what is directly above a node, the effective targets of a level, the paths to them (P1 to P3)."""
 
+from tests.reference.cluster_objects import GATEWAY_API, ROUTES, Cluster, Node, Spec, group_of, node_of, sections_of
 from tests.reference.gateway_api import is_granted, takes_route
 from tests.reference.hostnames import is_isolated
 from tests.reference.kinds import PolicyKind
 from tests.reference.listeners import gateway_of, unaccepted
 from tests.reference.mesh import frontends_of, ports_for
-from tests.reference.objects import GATEWAY_API, ROUTES, Cluster, Node, Spec, group_of, node_of, sections_of
 
 Path = tuple[Node, ...]
 

@@ -4,8 +4,8 @@ Gateway API 1.7, GatewaySpec.listeners: a request is for the listener of its por
 makes virtual hosts of the hostnames that routes and listeners have in common, and those of a port share one list.
 """
 
+from tests.reference.cluster_objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
 from tests.reference.listeners import gateway_of, holders_of, unaccepted
-from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
 
 _CONTROLLERS_WITH_VIRTUAL_HOSTS = {"istio.io/gateway-controller"}
 _TRANSPORTS = {"HTTP": "plain", "HTTPS": "TLS", "TLS": "TLS"}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.reference.objects import Cluster, Node, Spec, group_of, has_sections
+from tests.reference.cluster_objects import Cluster, Node, Spec, group_of, has_sections
 
 GRANULARITIES = ("Atomic", "Patch")
 STRATEGIES = ("AtomicDefaults", "PatchDefaults", "AtomicOverrides", "PatchOverrides")  # in GEP-713's order

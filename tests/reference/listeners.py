@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from tests.reference.cluster_objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of, sections_of
 from tests.reference.gateway_api import admits
 from tests.reference.kinds import age
-from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of, sections_of
 
 HOSTNAME_CONFLICT, PROTOCOL_CONFLICT, NOT_ALLOWED = "HostnameConflict", "ProtocolConflict", "NotAllowed"
 _BESIDE_NO_TCP = {"HTTP", "HTTPS", "TLS", "TCP"}

@@ -7,7 +7,7 @@ Scalars, nulls, arrays, empty objects and units are leaves (O1).
 from dataclasses import dataclass
 from typing import Any
 
-from tests.reference.objects import Node, Spec
+from tests.reference.cluster_objects import Node, Spec
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Which routes of a mesh frontend count on which of its ports (GEP-1294, Ports, Route types; P6)."""
 
-from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of, sections_of
+from tests.reference.cluster_objects import GATEWAY_API, Cluster, Node, Spec, group_of, node_of, sections_of
 
 TYPES = ("GRPCRoute", "HTTPRoute", "TLSRoute", "TCPRoute")  # of several on one port the first counts
 

@@ -1,9 +1,9 @@
 """The outcome of each policy: at a path (O1 to O3), over all paths (O4), and its conditions (S1, S2)."""
 
+from tests.reference.cluster_objects import Node
 from tests.reference.folding import Fold
 from tests.reference.kinds import PolicyKind
 from tests.reference.merging import leaves
-from tests.reference.objects import Node
 from tests.reference.policies import Policy
 
 PROGRAMMED, PARTIALLY, OVERRIDDEN = "Programmed", "PartiallyProgrammed", "Overridden"

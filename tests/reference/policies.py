@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from tests.reference.cluster_objects import Node, Spec, node_of
 from tests.reference.kinds import GRANULARITIES, REFS, STRATEGIES, PolicyKind, direction_of
 from tests.reference.merging import Tree, annotate
-from tests.reference.objects import Node, Spec, node_of
 
 
 @dataclass(frozen=True)

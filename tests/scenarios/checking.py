@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.scenarios.cases import Case
-from tests.scenarios.requests import asked, check_request, name_of
+from tests.scenarios.described_requests import asked, check_request, name_of
 
 CONDITION_TYPES = ("Accepted", "Programmed", "Enforced", "PartiallyEnforced", "Overridden")
 

@@ -3,7 +3,7 @@
 from bridge.model.changes import Object
 from bridge.model.types import CLUSTER_SCOPED
 from bridge.sources.defaults import load_defaults
-from tests.integration.objects import crd
+from tests.integration.api_objects import crd
 from tests.scenarios.cases import PRESETS, Case
 
 _PRESETS = {(group, kind) for group, _, kind in (preset.partition("/") for preset in PRESETS)}

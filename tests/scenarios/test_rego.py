@@ -13,8 +13,8 @@ from tests.bundles import bundle_with
 from tests.queries import results_of
 from tests.scenarios.cases import Case, all_cases
 from tests.scenarios.checking import Answers, check, refusal
+from tests.scenarios.described_requests import name_of, requests_of
 from tests.scenarios.judging import Judged, check_judged, creation
-from tests.scenarios.requests import name_of, requests_of
 from tests.warm_opa import WarmOpa
 
 CONSTRAINED = [case for case in all_cases() if case.constrained]

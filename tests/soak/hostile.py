@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.cluster import collection, path_of
 from tests.controlplane.api import ApiError, ApiServer
-from tests.soak.objects import ATTACKS, Object, odd_statuses
+from tests.soak.hostile_objects import ATTACKS, Object, odd_statuses
 
 NUMBERS = 6  # of each attack, so many at once
 _PAUSE = 0.3  # seconds between two attacks, on average

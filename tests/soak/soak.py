@@ -28,7 +28,7 @@ from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.opa.process import free_port
-from tests.bench.api import session_of
+from tests.bench.observed_statuses import session_of
 from tests.cluster import apply_all, running_cluster
 from tests.controlplane.api import ApiError, ApiServer
 from tests.controlplane.plane import ControlPlane
@@ -36,14 +36,14 @@ from tests.controlplane.process import ServerProcess
 from tests.eventually import eventually
 from tests.faults.comparing import differences
 from tests.figures import percentile, progress, short, table
-from tests.integration.objects import apply_crd, crd
+from tests.integration.api_objects import apply_crd, crd
 from tests.integration.proxy import BROKEN_CHUNKS, Proxy
 from tests.processes import HERE, BridgeProcess, highest_memory, slowdown_of
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP as CHANGING_GROUP
 from tests.properties.small_world import POLICY_KINDS, THING
 from tests.scenarios.custom_resources import plural_of
-from tests.soak.objects import GATEWAY_API, GROUP, HOSTILE
+from tests.soak.hostile_objects import GATEWAY_API, GROUP, HOSTILE
 from tests.soak.tenants import ChangingTenants, Measured, WellBehaved
 
 OBJECTS = Path(__file__).with_name("tenants.yaml")  # what the admin creates

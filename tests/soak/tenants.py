@@ -14,7 +14,7 @@ from tests.cluster import path_of
 from tests.controlplane.api import ApiError, ApiServer
 from tests.figures import percentile
 from tests.properties.small_world import SmallWorld
-from tests.soak.objects import GATEWAY_API, GROUP, SHARED, Object, make_object
+from tests.soak.hostile_objects import GATEWAY_API, GROUP, SHARED, Object, make_object
 
 QUIET = "quiet"  # the namespace of the well-behaved tenant
 FORBIDDEN = "forbidden"  # a label that the Constraint of the soak refuses

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from bridge.files import rego_root
-from hack.tools.crds import VENDORS, crds_of
+from hack.tools.vendor_crds import VENDORS, crds_of
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs/appendix/presets"

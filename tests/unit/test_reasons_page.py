@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from bridge.cli.main import run_command
-from bridge.queries.reasons import explained_reasons
+from bridge.queries.explained_reasons import explained_reasons
 
 ROOT = Path(__file__).parents[2]
 # Where a reason is given, or its message is a row of the table of rejected links.

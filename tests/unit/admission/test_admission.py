@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bridge.admission.admission import Admission, Question, Steps, read_rules
 from bridge.admission.review import ReviewError, Terms
 from bridge.model.keys import Key
-from bridge.model.placement import Decision, DecisionError, read_decision, read_review_decision
+from bridge.model.placement_decision import Decision, DecisionError, read_decision, read_review_decision
 from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected, OpaTimeout, OpaUnavailable
 

@@ -12,7 +12,7 @@ from bridge.admission.admitted import LONGEST, MOST, Admitted
 from bridge.admission.review import Terms
 from bridge.model.changes import Notice
 from bridge.model.keys import Key
-from bridge.model.placement import Decision
+from bridge.model.placement_decision import Decision
 from bridge.opa.client import Answer
 from tests.eventually import eventually
 

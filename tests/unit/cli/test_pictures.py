@@ -12,8 +12,8 @@ from bridge.cli.graph import draw
 from bridge.cli.svg import lay_out
 from bridge.cli.table import display_width
 from bridge.model.keys import Key
+from bridge.queries.hierarchies import Attached, CountedNodes, Drawn, Link, Picture
 from bridge.queries.names import CommandError
-from bridge.queries.topology import Attached, CountedNodes, Drawn, Link, Picture
 
 GROUP = "gateway.networking.k8s.io"
 FORMS = ("dot", "mermaid", "svg")

@@ -4,7 +4,7 @@ from typing import Any
 
 from bridge.cli.table import render
 from bridge.cli.tree import tree_table
-from bridge.queries.topology import Tree
+from bridge.queries.hierarchies import Tree
 
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.kube.errors import Garbled
+from bridge.kube.kube_errors import Garbled
 from bridge.kube.listwatch import LineSplitter
 
 TEXT = st.binary().map(lambda text: text.replace(b"\n", b" "))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.kube.errors import Expired, Garbled
+from bridge.kube.kube_errors import Expired, Garbled
 from bridge.kube.listwatch import _changes, _Position, read_event, read_object, read_page
 from bridge.model.changes import Change, Deleted, Listed, Rejected, Upserted
 from bridge.model.keys import key_of

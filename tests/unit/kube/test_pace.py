@@ -1,6 +1,6 @@
 import itertools
 
-from bridge.kube.errors import Forbidden, KubeError, ServerError, Throttled, Unreachable, Untrusted
+from bridge.kube.kube_errors import Forbidden, KubeError, ServerError, Throttled, Unreachable, Untrusted
 from bridge.kube.listwatch import Pace, WatchBackoff
 
 FORBIDDEN = Forbidden(403, "Forbidden", "no")

@@ -1,6 +1,6 @@
 from typing import Any
 
-from bridge.remediator.placement import REST, WINDOW, Flips
+from bridge.remediator.placement_updates import REST, WINDOW, Flips
 
 
 def declared(digest: str = "d", **annotations: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bridge.derived.loop import Loop
-from bridge.kube.errors import Forbidden
+from bridge.kube.kube_errors import Forbidden
 from bridge.kube.report_client import FORMS, Form, StoredReport
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key

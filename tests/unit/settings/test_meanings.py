@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bridge.model.keys import Key
-from bridge.model.placement import Placed
+from bridge.model.placement_decision import Placed
 from bridge.model.types import GATEWAY_API
 from bridge.model.views import View
 from bridge.settings.loading import load_settings

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from bridge.sidecar import run
+from bridge.sidecar import program
 
 
 async def test_bridge_that_ends_while_statuses_are_missing_leaves_no_error() -> None:
@@ -24,7 +24,7 @@ async def test_bridge_that_ends_while_statuses_are_missing_leaves_no_error() -> 
     async def report(_: object) -> None:
         pytest.fail("statuses are missing")
 
-    task = asyncio.create_task(run._work(cast("Any", parts), [], report, cast("Any", None)))
+    task = asyncio.create_task(program._work(cast("Any", parts), [], report, cast("Any", None)))
     await asyncio.sleep(0.01)
     task.cancel()
     await asyncio.wait({task})

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridge.kube.client import KubeAccess, KubeClient
-from bridge.kube.errors import Unreachable
+from bridge.kube.kube_client import KubeAccess, KubeClient
+from bridge.kube.kube_errors import Unreachable
 from bridge.sources.cluster import ClusterSource
 from bridge.work import beside
 

@@ -11,7 +11,7 @@ from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError, OpaIncomplete, OpaRejected, OpaUnavailable
-from bridge.sidecar.run import Backing
+from bridge.sidecar.program import Backing
 from bridge.web.subscriptions import Followed, Following
 from tests.eventually import eventually
 from tests.working import working

@@ -10,12 +10,12 @@ that it is from).
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.reference.cluster_objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
 from tests.reference.hierarchy import parents_of
 from tests.reference.hostnames import has_virtual_hosts, in_common
 from tests.reference.kinds import age
 from tests.reference.listeners import holders_of, unaccepted
 from tests.reference.mesh import ports_for
-from tests.reference.objects import GATEWAY_API, Cluster, Node, Spec, node_of, sections_of
 
 _NONE = (1, 0)  # after the precedence of all hostnames
 _BY_SERVER_NAME = {"HTTPS", "TLS"}

@@ -11,10 +11,10 @@ import pytest
 from bridge.derived.loop import Loop
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
-from bridge.model.placement import Placed, decision_path
+from bridge.model.placement_decision import Placed, decision_path
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaUnavailable
-from bridge.remediator.placement import Placement
+from bridge.remediator.placement_updates import Placement
 from bridge.remediator.write_loop import MemorySink, Patch
 from bridge.work import Budget
 from tests.working import working

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.kube.listwatch import Pace
 from bridge.model.changes import Notice, Object
 from bridge.model.keys import key_of
@@ -22,7 +22,7 @@ from bridge.sources.cluster import ClusterSource
 from tests.controlplane.api import ApiError
 from tests.controlplane.plane import ControlPlane
 from tests.faults.comparing import declared_ends, differences
-from tests.integration.objects import make_namespace
+from tests.integration.api_objects import make_namespace
 
 _PACE = Pace()
 PATIENCE = 300.0  # seconds until OPA must be equal to the API server

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bridge.kube import client as module
-from bridge.kube.client import KubeClient, load_access
-from bridge.kube.errors import ConfigurationError
+from bridge.kube import kube_client as module
+from bridge.kube.kube_client import KubeClient, load_access
+from bridge.kube.kube_errors import ConfigurationError
 from tests.controlplane.pods import service_account
 
 

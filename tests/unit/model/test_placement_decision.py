@@ -2,7 +2,14 @@ from typing import Any
 
 import pytest
 
-from bridge.model.placement import Decision, DecisionError, annotation_text, decision_path, differing, read_decision
+from bridge.model.placement_decision import (
+    Decision,
+    DecisionError,
+    annotation_text,
+    decision_path,
+    differing,
+    read_decision,
+)
 
 
 @pytest.mark.parametrize(

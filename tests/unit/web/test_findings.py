@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bridge.web.violations import SHOWN, _document
+from bridge.web.findings import SHOWN, _document
 
 
 def _row(constraint: str, severity: str, number: int = 0, action: str = "deny", **more: Any) -> dict[str, Any]:

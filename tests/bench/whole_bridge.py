@@ -11,7 +11,8 @@ import aiohttp
 
 from bridge.model.changes import Object
 from bridge.sources.pruning import prune
-from tests.bench.api import (
+from tests.bench.load import POLICY_KIND, Load, accent, namespace_of, route_policy, rule_key
+from tests.bench.observed_statuses import (
     POLICIES,
     ROUTES,
     burst,
@@ -23,7 +24,6 @@ from tests.bench.api import (
     until_all_observed,
     until_observed,
 )
-from tests.bench.load import POLICY_KIND, Load, accent, namespace_of, route_policy, rule_key
 from tests.bench.opa import ask, plain_opa
 from tests.bench.table import Figures
 from tests.cluster import rego_config_map, running_cluster

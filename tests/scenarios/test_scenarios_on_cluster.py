@@ -29,8 +29,8 @@ from tests.in_process import run_with_opa
 from tests.scenarios.cases import POLICY_NAMESPACE, Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check, refusal
 from tests.scenarios.custom_resources import BUILT_IN, custom_resources, plural_of
+from tests.scenarios.described_requests import name_of, requests_of
 from tests.scenarios.judging import Judged, check_judged
-from tests.scenarios.requests import name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "pbctl"
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"

@@ -23,7 +23,7 @@ from bridge.files import rego_root
 from bridge.http.bundles import Bundles
 from bridge.http.listeners import serving
 from bridge.http.request_guard import WrongTokens
-from bridge.kube.client import KubeClient
+from bridge.kube.kube_client import KubeClient
 from bridge.model.observability import record_nothing
 from bridge.model.types import ALWAYS, CRD
 from bridge.offline.engine import Engine
@@ -32,7 +32,7 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
 from bridge.remediator.audit import Audit, Audited
-from bridge.remediator.placement import Placement
+from bridge.remediator.placement_updates import Placement
 from bridge.remediator.remediator import Remediator
 from bridge.remediator.violation_reports import ViolationReports
 from bridge.remediator.write_loop import StatusSink

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bridge.queries.topology import ALL, Bound, Link, Picture, picture_of
+from bridge.queries.hierarchies import ALL, Bound, Link, Picture, picture_of
 
 CLASS = "gateway.networking.k8s.io/GatewayClass/-/example"
 GATEWAY = "gateway.networking.k8s.io/Gateway/infra/public"

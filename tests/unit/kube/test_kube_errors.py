@@ -1,8 +1,8 @@
 import aiohttp
 import pytest
 
-from bridge.kube.client import translated
-from bridge.kube.errors import (
+from bridge.kube.kube_client import translated
+from bridge.kube.kube_errors import (
     ApiError,
     Conflict,
     Expired,

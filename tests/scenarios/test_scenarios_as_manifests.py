@@ -18,8 +18,8 @@ from bridge.offline.engine import open_engine
 from tests.in_process import run_with_opa
 from tests.scenarios.cases import Case, all_cases, policy_maps
 from tests.scenarios.checking import Answers, check
+from tests.scenarios.described_requests import command_of, name_of, requests_of
 from tests.scenarios.judging import Judged, check_judged
-from tests.scenarios.requests import command_of, name_of, requests_of
 
 BRIDGE = Path(sys.executable).parent / "pbctl"
 INPUT_ERROR = 2

@@ -21,7 +21,7 @@ from bridge.derived.loop import Derived, Loop
 from bridge.model.changes import Notice
 from bridge.model.keys import namespace_in, parse_key
 from bridge.model.observability import Record, record_nothing
-from bridge.model.placement import Mode, Placed, annotation_text, differing
+from bridge.model.placement_decision import Mode, Placed, annotation_text, differing
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError

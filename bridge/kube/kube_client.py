@@ -20,7 +20,7 @@ import msgspec
 
 from bridge import tracing
 from bridge.files import read_file
-from bridge.kube.errors import (
+from bridge.kube.kube_errors import (
     ConfigurationError,
     Garbled,
     TimedOut,
