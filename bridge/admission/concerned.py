@@ -1,16 +1,15 @@
 """The requests that the shipped rules may decide about, as Rego names them: others need no query."""
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 import msgspec
 
 from bridge.admission.review import OURS, ReviewRequest
+from bridge.derived.loop import Derived, Loop
 from bridge.model.changes import Notice
-from bridge.model.types import CONSTRAINT
+from bridge.model.types import CONSTRAINT, DESCRIBING
 from bridge.opa.client import Opa
-from bridge.opa.errors import OpaError
-from bridge.work import RETURNING, Backoff
+from bridge.work import Turns
 
 
 class _Answer(msgspec.Struct):
@@ -18,25 +17,22 @@ class _Answer(msgspec.Struct):
     types: frozenset[str]
 
 
-class Concerned:
-    """Knows the answer of the query `concerned` for what OPA has now, by the notices of writes to it.
+class Concerned(Derived[str]):
+    """Knows the answer of the query `concerned` for what OPA has now: a result of the loop with one key.
 
     `unready` returns why OPA may not have everything, empty if it has. While the answer is unknown, every request may
     concern the rules.
     """
 
-    def __init__(self, opa: Opa, unready: Callable[[], str]) -> None:
+    name = "requests that concern the rules"
+    asks = False
+    types = frozenset({CONSTRAINT, *DESCRIBING})
+
+    def __init__(self, loop: Loop, opa: Opa, unready: Callable[[], str]) -> None:
+        self._loop = loop
         self._opa = opa
         self._unready = unready
         self._answer: _Answer | None = None
-        self._outdated = asyncio.Event()
-        self._outdated.set()
-
-    def take_in(self, notice: Notice) -> None:
-        """Take in a write to OPA, before anything else knows of it."""
-        if notice.refilled or notice.refilling or notice.kinds or any(key.type_id == CONSTRAINT for key in notice.keys):
-            self._answer = None
-            self._outdated.set()
 
     def __call__(self, request: ReviewRequest) -> bool:
         """Return whether the rules may find something about a request."""
@@ -45,18 +41,25 @@ class Concerned:
             return True
         return request.has_another_object or request.group == OURS or request.type_id in answer.types
 
-    async def run(self) -> None:
-        """Query after each change until cancelled."""
-        backoff = Backoff(RETURNING)
-        while True:
-            await self._outdated.wait()
-            self._outdated.clear()
-            try:
-                answer = msgspec.convert(await self._opa.query("concerned", {}), _Answer)
-            except OpaError:  # such as an OPA that has no modules yet
-                self._outdated.set()
-                await backoff.wait()
-                continue
-            backoff.reset()
-            if not self._outdated.is_set():
-                self._answer = answer
+    def notice(self, change: Notice) -> None:  # noqa: ARG002 - any of these types may change the answer
+        """Forget the answer at once."""
+        self._answer = None
+        self._loop.renew(self)
+
+    def distrust(self) -> None:
+        """Forget the answer until OPA is synced."""
+        self._answer = None
+
+    async def every(self) -> AsyncIterator[Iterable[str]]:
+        """Yield the only key."""
+        yield ("",)
+
+    def take(self, stale: Turns[str]) -> Iterable[Sequence[str]]:
+        """Return the only key."""
+        return [stale.take(1)]
+
+    async def compute(self, keys: Sequence[str]) -> None:  # noqa: ARG002 - there is one
+        """Query the answer, and keep it unless there was another change meanwhile."""
+        answer = msgspec.convert(await self._opa.query("concerned", {}), _Answer)
+        if not self._loop.is_renewing(self):
+            self._answer = answer

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from bridge.files import read_text
-from bridge.http.connections import Handler
+from bridge.http.connections import Handler, Pieces
 from bridge.http.listeners import ServeError
 from bridge.http.request_guard import (
     Refused,
@@ -39,7 +39,6 @@ from bridge.http.request_guard import (
     same,
     unauthorized,
 )
-from bridge.http.unread import Pieces
 from bridge.model.addresses import is_loopback
 from bridge.opa.bundle import (
     BUNDLE_CONTENT_TYPE,

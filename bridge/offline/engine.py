@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bridge.files import rego_root
-from bridge.model.changes import Change, Listed, Object, Rejected, Source, Tapped, Trouble
-from bridge.model.keys import Key, group_of
-from bridge.model.types import ALWAYS, CRD, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
+from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Source, Tapped, Trouble, Upserted
+from bridge.model.keys import Key, group_of, key_of
+from bridge.model.types import ALWAYS, CRD, DESCRIBING, GATEWAY_API, GUARDRAIL_PREFIX, Access, plural_by_rule
 from bridge.offline.slicing import FEW, QUERIES, Question, Reading, Slice, Withheld
 from bridge.opa.address import TlsFiles
 from bridge.opa.bundle import Bundle
@@ -23,11 +23,13 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import preset_kinds, shipped_bundle
 from bridge.replicator.replicator import QUERIES_OF_SYNC, Replicator, without_collector
-from bridge.sources.fixed import FixedSource
 from bridge.sources.manifests import ManifestSource
 from bridge.work import beside
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import Set as AbstractSet
+
     from bridge.kube.kube_client import KubeClient
     from bridge.offline.modules import ModulesThere, SettledModules
     from bridge.settings.model import Settings
@@ -394,3 +396,31 @@ class _Troubles:
             self._found[str(change.key)] = Trouble(str(change.key), change.reason)
         elif isinstance(change, Listed):
             self._found.pop(change.type_id, None)
+
+
+class FixedSource:
+    """A `Source` that delivers these objects once, those that describe policy kinds first.
+
+    Their defaults are set, and their fields that OPA must not have are removed, as in objects from an OPA.
+    """
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._objects: dict[str, list[Object]] = {}
+        for obj in objects:
+            self._objects.setdefault(key_of(obj).type_id, []).append(obj)
+
+    def want(self, type_ids: AbstractSet[str]) -> None:
+        """Also deliver an empty list for each of these types without objects, so that no reader waits for it."""
+        for type_id in type_ids:
+            self._objects.setdefault(type_id, [])
+
+    def relist(self) -> None:
+        """Do nothing: everything is delivered once, and its reader keeps it."""
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """Yield all objects, type by type."""
+        for type_id in sorted(self._objects, key=lambda name: (name not in DESCRIBING, name)):
+            yield Listing(type_id)
+            if objects := self._objects[type_id]:
+                yield Upserted(type_id, tuple(objects))
+            yield Listed(type_id)

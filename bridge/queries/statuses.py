@@ -14,7 +14,7 @@ from bridge.queries.names import reference_text
 if TYPE_CHECKING:
     from bridge.opa.client import Opa
     from bridge.queries.asking import Entry, Selects
-    from bridge.remediator.ledger import Ledger
+    from bridge.remediator.outcomes import Ledger
 
 MODE_ANNOTATION = "policybridge.io/mode"  # marks a policy whose status is only computed, never written
 DIFFERS_ANNOTATION = "policybridge.io/differs"  # if the controller reports another result than the bridge
@@ -111,7 +111,7 @@ async def count_outcomes(opa: Opa, policies: Sequence[str], *, with_marks: bool)
     """
     from bridge.opa.batches import at_targets_of, in_parts
     from bridge.queries.asking import by_batches
-    from bridge.remediator.ledger import Ledger
+    from bridge.remediator.outcomes import Ledger
 
     scopes: dict[str, set[str]] = {}
     for parts in await by_batches(policies, partial(in_parts, opa, "scopes", "policies", more={})):

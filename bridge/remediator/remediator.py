@@ -18,8 +18,7 @@ from bridge.model.nesting import as_mapping
 from bridge.opa.batches import parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
-from bridge.remediator.computation import SMALL, Computing, Item, Place, Report, Settling, Stale
-from bridge.remediator.ledger import Dirty, Ledger
+from bridge.remediator.outcomes import SMALL, Computing, Dirty, Item, Ledger, Place, Report, Settling, Stale
 from bridge.remediator.plan import plan_affected, plan_policy
 from bridge.remediator.write_loop import Planned, StatusSink, WriteLoop
 from bridge.work import WRITERS, BatchSize, Budget, RetryQueue, Turns

@@ -138,7 +138,7 @@ class Parts:
         if self.own_opa:
             runs.append(functools.partial(keep_running, self.own_opa, self.replicator.doubt))
         if self.webhook:
-            runs += [self.webhook.run, self.concerned.run]
+            runs.append(self.webhook.run)
         if self.publishing:
             runs.append(self.publishing.run)
         return runs
@@ -247,7 +247,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     replicated = None if settings.manifests else (*ALWAYS, *_configured_types(settings))
     loop = Loop(impatient)
     audit = Audit(loop, opa, store.sink, budget, lambda: replicated)
-    concerned = Concerned(opa, lambda: replicator.unready)
+    concerned = Concerned(loop, opa, lambda: replicator.unready)
     return Parts(
         opa=opa,
         store=store,
@@ -282,8 +282,8 @@ def _connect(parts: Parts, bundles: Bundles) -> None:
     bundles.modules.on_fresh_start(replicator.doubt)
     bundles.modules.before_first_bundle(parts.loading.loader.inspect)
     parts.loading.loader.before_rules_change(replicator.rules_change)
-    replicator.listen(parts.concerned.take_in)
     if parts.webhook:
+        parts.loop.follow(parts.concerned)
         replicator.listen(parts.webhook.admitted.take_in)
     replicator.listen(parts.loop.take_in)
     replicator.listen(parts.store.rediscover, CRD)

@@ -6,6 +6,7 @@ from typing import Any
 
 from bridge.admission.concerned import Concerned
 from bridge.admission.review import ReviewRequest, read_review
+from bridge.derived.loop import Loop
 from bridge.model.changes import Notice
 from bridge.model.keys import parse_key
 from bridge.model.types import CONSTRAINT
@@ -36,10 +37,13 @@ async def test_requests_concern_the_rules_by_their_type_until_a_constraint_exist
         )
         await opa.put("kinds", (await opa.query("kind_documents", {}))["kinds"])
         unready = ""
-        concerned = Concerned(opa, lambda: unready)
+        loop = Loop(opa)
+        concerned = Concerned(loop, opa, lambda: unready)
+        loop.follow(concerned)
         assert concerned(request("core/Pod"))  # nothing is known yet
-        running = asyncio.create_task(concerned.run())
+        running = asyncio.create_task(loop.run())
         try:
+            loop.take_in(Notice(refilled=True))
             await eventually(lambda: not concerned(request("core/Pod")))
             assert not concerned(request("apps/Deployment", "DELETE"))
             assert concerned(request(KIND))
@@ -52,12 +56,12 @@ async def test_requests_concern_the_rules_by_their_type_until_a_constraint_exist
             assert not concerned(request("core/Pod"))
             await opa.put("objects/policybridge.io/Constraint", {"-": {"c": {}}})
             key = parse_key(f"{CONSTRAINT}/-/c")
-            concerned.take_in(Notice((key,)))
+            loop.take_in(Notice((key,)))
             assert concerned(request("core/Pod"))  # at once
             await asyncio.sleep(0.5)
             assert concerned(request("core/Pod"))
             await opa.put("objects/policybridge.io/Constraint", {})
-            concerned.take_in(Notice((key,)))
+            loop.take_in(Notice((key,)))
             await eventually(lambda: not concerned(request("core/Pod")))
         finally:
             running.cancel()

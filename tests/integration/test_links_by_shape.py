@@ -13,8 +13,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
-from bridge.replicator.links import LinkFields
-from bridge.replicator.shapes import examples
+from bridge.replicator.links import LinkFields, examples
 from tests.builders import GATEWAY_API, http_route, resource
 from tests.warm_opa import WarmOpa
 

@@ -18,11 +18,9 @@ from bridge.kube.lease import FencedClient, Lease
 from bridge.kube.recording import Recorder
 from bridge.model.keys import Key
 from bridge.model.types import Selection
-from bridge.policy_loader import replicas
 from bridge.policy_loader import reporter as reporting
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.replicas import RECOVERED, REFUSED
-from bridge.policy_loader.reporter import Reporter
+from bridge.policy_loader.reporter import RECOVERED, REFUSED, Reporter
 from bridge.policy_loader.submissions import CONFIG_MAP, STATUS_ANNOTATION, ModuleProblem
 from bridge.sources.cluster import ClusterSource
 from tests.controlplane.plane import LIMITED_TOKEN, ControlPlane
@@ -135,7 +133,7 @@ async def notes(plane: ControlPlane, namespace: str, reason: str) -> list[str]:
 async def test_status_names_the_replicas_with_an_opa_that_refuses_accepted_modules(
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicas, "READ", 0.2)
+    monkeypatch.setattr(reporting, "READ", 0.2)
     key = await put(control_plane, namespace, "one", "package a")
     async with two_desks(control_plane.kubeconfig, namespace, key) as (first, second):
         second.judge.refuse(key, PROBLEM)
@@ -155,7 +153,7 @@ async def test_replica_repeats_refusals_of_its_opa_and_a_gone_replica_is_forgott
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seconds in (("READ", 0.2), ("REPEAT", 0.5), ("FORGOTTEN", 5.0)):
-        monkeypatch.setattr(replicas, name, seconds)
+        monkeypatch.setattr(reporting, name, seconds)
     key = await put(control_plane, namespace, "one", "package a")
     async with desk(control_plane.kubeconfig, namespace) as first:
         async with desk(control_plane.kubeconfig, namespace, held=False) as second:
@@ -176,7 +174,7 @@ async def test_replica_repeats_refusals_of_its_opa_and_a_gone_replica_is_forgott
 async def test_invented_events_of_replicas_are_bounded_and_end(
     control_plane: ControlPlane, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicas, "READ", 0.2)
+    monkeypatch.setattr(reporting, "READ", 0.2)
     key = await put(control_plane, namespace, "one", "package a")
     uid = (await asyncio.to_thread(control_plane.api.get, path_of(key)))["metadata"]["uid"]
     now = datetime.now(UTC)

@@ -16,7 +16,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from bridge.model.types import ALWAYS
 from bridge.opa.client import Opa, Requests
-from bridge.remediator.ledger import Ledger
+from bridge.remediator.outcomes import Ledger
 from bridge.remediator.remediator import Remediator
 from bridge.replicator.replicator import Replicator
 from bridge.work import Budget

@@ -14,14 +14,13 @@ import pytest
 from bridge.model.changes import Object, Source
 from bridge.model.keys import Key, key_of
 from bridge.model.types import ALWAYS
-from bridge.offline.engine import Engine
+from bridge.offline.engine import Engine, FixedSource
 from bridge.offline.slicing import Reading, Slice, Withheld
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze
 from bridge.queries.asking import AboutTargets
 from bridge.queries.states import plan_change
 from bridge.replicator.replicator import Replicator
-from bridge.sources.fixed import FixedSource
 from tests.builders import GATEWAY_API
 from tests.properties.random_clusters import FEATURES, random_cluster
 from tests.properties.small_world import THING, SmallWorld

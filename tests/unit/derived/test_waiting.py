@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bridge.derived.waiting import FEW, KEYS, Question, WaitingChanges
+from bridge.derived.loop import FEW, KEYS, Question, WaitingChanges
 from bridge.model.changes import Notice
 from bridge.model.keys import Key, parse_key
 

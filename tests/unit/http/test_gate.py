@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from bridge.http import connections, gate, listeners, unread
+from bridge.http import connections, gate, listeners
 from bridge.http.connections import Connections
 from bridge.http.gate import Limits, peer_of
 
@@ -201,7 +201,7 @@ async def test_thousand_silent_sockets_leave_room_for_requests() -> None:
 
 
 async def test_client_that_reads_nothing_of_its_response_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread, "STALLED", 0.2)
+    monkeypatch.setattr(connections, "STALLED", 0.2)
     async with serving(Limits(MOST)) as served:
         client = await served.request_large()
         await asyncio.sleep(0.1)
@@ -214,7 +214,7 @@ async def test_client_that_reads_nothing_of_its_response_is_disconnected(monkeyp
 
 
 async def test_client_that_reads_slowly_gets_its_whole_response(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread, "STALLED", 0.2)
+    monkeypatch.setattr(connections, "STALLED", 0.2)
     async with serving(Limits(MOST)) as served:
         client = await served.request_large()
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 18)

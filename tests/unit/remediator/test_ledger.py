@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.remediator.ledger import EXAMPLES, Dirty, Ledger
+from bridge.remediator.outcomes import EXAMPLES, Dirty, Ledger
 
 KINDS = st.sampled_from(["x/P", "x/Q"])
 TARGETS = st.sampled_from(["g/R/n/a", "g/R/n/a#r", "g/R/n/a#s", "g/R/n/b", "g/R/n/b#r"])
