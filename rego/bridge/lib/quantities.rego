@@ -8,29 +8,33 @@ package bridge.lib.quantities
 # METADATA
 # description: |
 #   A value is at most a bound, for a field that a kind describes as `{type?, zero?}`. Without a type both are read by their
-#   form, and the answer must be the same for each type that both can have. Undefined if not, and if they have no type in
-#   common.
+#   form, and the answer must be the same for each type that both can have. Undefined if not, if they have no type in common, and
+#   if nothing tells the type.
 is_at_most(value, bound, described) if {
 	not _is_unlimited(value, described)
-	_is_ordered(value, bound, described)
+	_is_ordered(value, bound, described, _compared_as(value, bound, described))
 }
 
 # METADATA
 # description: A value is at least a bound.
 is_at_least(value, bound, described) if {
-	_is_ordered(bound, value, described)
+	_is_ordered(bound, value, described, _compared_as(value, bound, described))
 } else if {
 	described.zero == "Unlimited"
 	_is_unlimited(value, described)
-	count(_common(value, bound, described)) > 0
+	count(_compared_as(value, bound, described)) > 0
 }
 
 # METADATA
 # description: Why a value is not within a bound, if it is not its size, as an addition to a message.
-remark(value, bound, described) := ", and they are not of one type" if {
-	_common(value, bound, described) == set()
-} else := ", which is no limit" if {
+remark(value, bound, described) := ", which is no limit" if {
 	_is_unlimited(value, described)
+	_types_of(value, described) & _types_of(bound, described) != set()
+} else := sprintf(", which may be a %s, and %v has no unit", [concat(" or a ", sort(types)), bound]) if {
+	_is_ambiguous(value, bound, described)
+	types := {lower(type) | some type in _types_of(value, described)}
+} else := ", and they are not of one type" if {
+	_compared_as(value, bound, described) == set()
 } else := ""
 
 # METADATA
@@ -39,22 +43,28 @@ remark(value, bound, described) := ", and they are not of one type" if {
 #   that is no limit.
 distance(value, bound, described) := abs(_size(type, _written(value, described)) - _size(type, _written(bound, described))) if {
 	not _is_unlimited(value, described)
-	[type] := [type | some type in _common(value, bound, described)]
+	[type] := [type | some type in _compared_as(value, bound, described)]
 }
 
-_is_ordered(low, high, described) if {
-	types := _common(low, high, described)
+_is_ordered(low, high, described, types) if {
 	types != set()
 	every type in types {
 		_size(type, _written(low, described)) <= _size(type, _written(high, described))
 	}
 }
 
-_common(one, other, described) := {type |
-	some type in _types(described)
-	_size(type, _written(one, described))
-	_size(type, _written(other, described))
+# The types as which a value is compared with a bound: those of both. A bound without a unit does not tell the type of a value
+# that can have several: ten hours (`600m`) would be within the bound `10`, of which the unit was forgotten.
+_compared_as(value, bound, described) := set() if {
+	_is_ambiguous(value, bound, described)
+} else := _types_of(value, described) & _types_of(bound, described)
+
+_is_ambiguous(value, bound, described) if {
+	count(_types_of(value, described)) > 1
+	regex.match(`^[+-]?[0-9.]+$`, bound)
 }
+
+_types_of(value, described) := {type | some type in _types(described); _size(type, _written(value, described))}
 
 _written(value, described) := sprintf("%v", [value]) if {
 	described.type == "Quantity"

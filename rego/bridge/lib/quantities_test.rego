@@ -15,8 +15,7 @@ test_values_of_one_type_are_compared_by_their_size if {
 		["90s", "1h30m"],
 		["500us", "1ms"],
 		["999Ki", "1Mi"],
-		["900m", "1"],
-		["900u", "1m"],
+		["900u", "1k"],
 		["2k", "1e4"],
 		["5m", "10m"], # minutes, or thousandths
 	] {
@@ -34,11 +33,31 @@ test_values_of_different_types_are_not_compared if {
 	}
 }
 
-# Five minutes are more than 400 s, and less than 400.
-test_a_text_of_several_types_must_be_within_the_bound_by_each_that_both_have if {
+# Five minutes are less than 400 s, and not less than 2k.
+test_a_text_of_several_types_has_that_of_the_unit_of_the_bound if {
 	quantities.is_at_most("5m", "400s", {})
-	quantities.is_at_most("5m", "400", {})
 	not quantities.is_at_most("500m", "400s", {})
+	quantities.is_at_most("500m", "2k", {})
+	quantities.remark("500m", "400s", {}) == ""
+}
+
+# 600m is ten hours or 0.6.
+test_a_text_of_several_types_is_not_within_a_bound_without_a_unit if {
+	every pair in [["600m", "10"], ["5m", "400"], ["5m", "0.001"], ["0", "1"]] {
+		not quantities.is_at_most(pair[0], pair[1], {})
+		not quantities.is_at_least(pair[0], pair[1], {})
+	}
+	quantities.remark("600m", "10", {}) == ", which may be a duration or a quantity, and 10 has no unit"
+	not quantities.distance("600m", "10", {})
+	quantities.is_at_least("10", "600m", {})
+	not quantities.is_at_most("10", "600m", {})
+}
+
+test_a_text_of_several_types_is_judged_where_the_kind_describes_the_field if {
+	quantities.is_at_most("600m", "10", {"type": "Quantity"})
+	not quantities.is_at_most("600m", "1h", {"type": "Duration"})
+	quantities.is_at_most("5m", "400s", {"type": "Duration"})
+	not quantities.is_at_most("600m", "10", {"type": "Duration"})
 }
 
 test_a_described_field_has_one_type if {
