@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.queries.asking import Entry
 
-NOT_SERVED = 1  # exit code
+NOT_ANSWERED = 1  # exit code
 _PROTOCOLS = {"http": "HTTP", "https": "HTTPS", "grpc": "GRPC"}  # by the scheme of a URL
 
 
@@ -70,7 +70,8 @@ async def request(engine: Engine, asked: Asked) -> Answer:
     """Find the rule that serves each request, by Gateway API's precedence, and the effective policies for it.
 
     Shows the listener, the route and the rule, the backends with their weights, the filters, and the effective policy
-    of every policy kind. If no rule serves the request, shows how far it gets and the nearest rules, and exits with 1.
+    of every policy kind. If no rule serves the request, shows how far it gets and the nearest rules. The exit code is 1
+    then, and if every such request fails.
 
     URL is http://, https:// or grpc://HOST[:PORT][/PATH][?QUERY]; options replace its parts. The port is used only
     if the URL contains it.
@@ -114,7 +115,7 @@ async def request(engine: Engine, asked: Asked) -> Answer:
         "No answer.",
         found if len(found) > 1 else found[0],
         names=lambda: [name for one in found for name in _names(one)],
-        code=0 if all(one["rule"] for one in found) else NOT_SERVED,
+        code=0 if all(one["rule"] and not one["failure"] for one in found) else NOT_ANSWERED,
         whole=True,
     )
 

@@ -26,7 +26,7 @@ from bridge.model.keys import Key, is_key, key_of, parse_key
 from bridge.offline.engine import Engine, RunningEngines
 from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, doubts_of_change, held_crds, policy_impact
-from bridge.queries.asking import effective_at, objects, policy_kind, target_keys, uncovered
+from bridge.queries.asking import effective_at, objects, policy_kind, require_namespace, target_keys, uncovered
 from bridge.queries.explained_reasons import Reason, explained_reasons
 from bridge.queries.states import deleted_keys, plan_change
 from bridge.settings.model import Settings
@@ -259,6 +259,7 @@ class EffectiveStream:
         targets = await target_keys(opa, texts, parameters.get("namespace") or None)
         revision = self.following.revision
         if not watch or not self.following.knows(targets, kind, source):
+            await require_namespace(opa, source)
             found = await effective_at(opa, targets, kind, source)  # also reports a missing section
         if not watch:
             return answer({"revision": revision, "effective": found})

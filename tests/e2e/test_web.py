@@ -381,6 +381,7 @@ async def test_wrong_targets_are_reported_with_near_matches(served: Served) -> N
         ("target=httproute/shop/cart%23chekout&watch=true", 404, "did you mean HTTPRoute/shop/cart#checkout?"),
         ("target=x", 400, "is not a kind"),
         ("target=service/posts&policyKind=colorpolicie", 404, "did you mean ColorPolicy"),
+        ("target=service/posts&sourceNamespace=shp", 404, "did you mean shop?"),
         ("target=service/posts&watch=perhaps", 400, "true or false"),
         ("watch=true", 400, "give 1 to 100 targets"),
         ("target=service/posts&wach=true", 400, "unknown parameter 'wach'"),

@@ -1,5 +1,6 @@
 package bridge.constraints
 
+import data.bridge.effective_targets
 import data.bridge.hierarchy
 
 # METADATA
@@ -69,8 +70,8 @@ _identity(row) := row.details.identity if {
 } else := {"sections": [""], "extent": row.message}
 
 # A violation of the extent `after` is no worse than those of the extents `before` together: a number is no greater than
-# one of them, also each number of an object; each name of a list is in one of them, or below a wildcard; another value is
-# the same.
+# one of them, also each number of an object; each name of a list is in one of them, or below a wildcard, or a match whose
+# requests another match takes; another value is the same.
 _is_covered(after, before) if {
 	is_number(after)
 	_is_within(after, before)
@@ -109,4 +110,9 @@ _is_named(_, names) if names["*"]
 _is_named(name, names) if {
 	some other in names
 	hierarchy.is_below_wildcard(name, other)
+}
+
+_is_named(name, names) if {
+	some other in names
+	effective_targets.takes_all(other, name)
 }

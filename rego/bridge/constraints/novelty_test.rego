@@ -51,6 +51,27 @@ test_more_names_are_worse_and_names_below_a_wildcard_are_not if {
 	constraints.introduced_in([_named(["a.org"])], [_named(["*"])]) == {_named(["*"])}
 }
 
+_path(type, value) := json.marshal({"path": {"type": type, "value": value}})
+
+_matched(match) := _violation("cart", "m", _at(["#pay", match], ["a.org", match]))
+
+test_a_rule_that_takes_more_requests_is_worse_and_one_that_takes_fewer_is_not if {
+	any := `"any"`
+	health := _path("PathPrefix", "/healthz")
+	wider := [any, _path("PathPrefix", "/"), _path("PathPrefix", "/health"), _path("PathPrefix", "/healthzz"), _path("RegularExpression", "/healthz.*")]
+	every match in wider {
+		constraints.introduced_in([_matched(health)], [_matched(match)]) == {_matched(match)}
+	}
+	by_post := json.marshal({"path": {"type": "PathPrefix", "value": "/healthz/"}, "method": "POST"})
+	every match in [health, _path("PathPrefix", "/healthz/a"), _path("Exact", "/healthz"), by_post] {
+		constraints.introduced_in([_matched(health)], [_matched(match)]) == set()
+		constraints.introduced_in([_matched(any)], [_matched(match)]) == set()
+	}
+	pattern := _matched(_path("RegularExpression", "/a|/b"))
+	constraints.introduced_in([_matched(_path("PathPrefix", "/a"))], [pattern]) == {pattern}
+	constraints.introduced_in([pattern], [pattern]) == set()
+}
+
 test_each_bound_of_a_value_counts_alone if {
 	above := _violation("cart", "m", _at(["#pay"], {"maximum": 20}))
 	below := _violation("cart", "m", _at(["#pay"], {"minimum": 1}))

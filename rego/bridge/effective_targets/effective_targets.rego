@@ -391,6 +391,18 @@ covers(hostname, hostname)
 covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 
 # METADATA
+# description: What the rule of a target matches, a text for each match, in queries that compare states; otherwise none.
+matches(target) := [text | some text in object.get(target, "sections", []); _match_in(text)]
+
+# METADATA
+# description: One of these texts takes all requests of another one.
+takes_all(outer, inner) if hierarchy.takes_all(_match_in(outer), _match_in(inner))
+
+_match_in(`"any"`) := {}
+
+_match_in(text) := json.unmarshal(text) if startswith(text, "{")
+
+# METADATA
 # description: |
 #   The violations that an admin's guardrail answers, for `reported`. What is not in the form of a violation is one with a
 #   message about that, and so is an answer that is no set and no list.
