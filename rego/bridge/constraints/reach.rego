@@ -12,7 +12,7 @@ import data.bridge.lookup
 #   Why a Constraint can never judge what its match, an entry of its parameterSelection or its parameters name, at most ten
 #   messages: a text that is no kind or group; for a guardrail also a misspelled kind, group or field, a scope that the kinds
 #   do not have, an entry for other kinds than the match's, or a policy kind that is never in effect at what the match selects.
-unreachable(spec) := array.slice(sort((((_malformed_matches(spec) | _unknown_matches(spec)) | (_wrong_scope(spec) | _other_kinds(spec))) | (_unknown_parameters(spec) | _never_in_effect(spec)))), 0, 10) if {
+unreachable(spec) := array.slice(sort((((_malformed_matches(spec) | {sprintf("%s: %s", found) | some found in _unknown_matches(spec, _judged_types)}) | (_wrong_scope(spec) | _other_kinds(spec))) | (_unknown_parameters(spec) | _never_in_effect(spec)))), 0, 10) if {
 	is_guardrail(spec.policy)
 } else := array.slice(sort(_malformed_matches(spec)), 0, 10)
 
@@ -81,34 +81,35 @@ _has_scope(type, "Namespaced") if not kinds.cluster_scoped(type)
 # What guardrails judge. A Namespace is no target.
 _judged_types := ((object.keys(levels.by_type) | kinds.names) | lookup.types) - {"core/Namespace"}
 
-_unknown_matches(spec) := {sprintf("%s.kinds[%d]: %s", [path, place, problem]) |
+# The entries of matches whose kinds or groups are none of the known types, each with its place and what is wrong with it.
+_unknown_matches(spec, known) := {[sprintf("%s.kinds[%d]", [path, place]), problem] |
 	some [path, match] in _all_matches(spec)
 	some place, entry in match.kinds
 	_malformed_names(entry) == set() # reported as such
-	some problem in _unknown_entries(entry)
+	some problem in _unknown_entries(entry, known)
 }
 
-_unknown_entries(entry) := {problem |
+_unknown_entries(entry, known) := {problem |
 	some kind in entry.kinds
 	types := {concat("/", [keys.group_name(group), kind]) | some group in entry.apiGroups}
-	types & _judged_types == set()
+	types & kinds.known_types == set()
 	some type in types
 	problem := kinds.unknown_type(type)
 } if {
 	_names_some(entry, "apiGroups")
 	_names_some(entry, "kinds")
 } else := {sprintf("no type has the kind %q; did you mean %q?", [kind, near]) |
-	known := {split(type, "/")[1] | some type in _judged_types}
+	names := {split(type, "/")[1] | some type in known}
 	some kind in entry.kinds
-	not kind in known
-	near := likeness.nearest(kind, known)
+	not kind in names
+	near := likeness.nearest(kind, names)
 } if {
 	_names_some(entry, "kinds")
 } else := {sprintf("no type has the group %q; did you mean %q?", [group, near]) |
-	known := {split(type, "/")[0] | some type in _judged_types}
+	groups := {split(type, "/")[0] | some type in known}
 	some group in entry.apiGroups
-	not keys.group_name(group) in known
-	near := likeness.nearest(group, known)
+	not keys.group_name(group) in groups
+	near := likeness.nearest(group, groups)
 } if {
 	_names_some(entry, "apiGroups")
 } else := set()
@@ -238,15 +239,15 @@ _is_at_or_above(one, other) if {
 
 # METADATA
 # description: |
-#   What suggests that a Constraint is useless, as messages by their place in its spec: a namespace that does not exist, with the nearest name, a
-#   match that selects none of the existing objects of its kinds, or an entry of parameterSelection that selects none of
+#   What suggests that a Constraint is useless, as messages by their place in its spec: a namespace or, of a policy that is no
+#   guardrail, a kind or group that does not exist, with the nearest name, a match that selects none of the existing objects of its kinds, or an entry of parameterSelection that selects none of
 #   those that the match selects. Nothing is known about objects that are not stored.
 unmatched(spec) := {} if {
 	lookup.has_view
 } else := {} if {
 	lookup.reads_in_part
 } else := misspelled if {
-	misspelled := _unknown_namespaces(spec)
+	misspelled := object.union(_unknown_namespaces(spec), _unlikely_kinds(spec))
 	misspelled != {}
 } else := none if {
 	none := _selects_none(object.get(spec, "match", {}), _candidates(spec))
@@ -271,6 +272,15 @@ _unknown_labels(spec) := {at: message |
 	names != set()
 	at := sprintf("%s.namespaceSelector", [path])
 	message := sprintf("%s: the labels of namespace %s are unknown, so objects in it are not selected: add its Namespace", [at, concat(", ", sort(names))])
+}
+
+# Of a guardrail this is an error. Other policies may judge kinds that follow later.
+_unlikely_kinds(spec) := {} if {
+	is_guardrail(spec.policy)
+} else := {at: sprintf("%s: %s", [at, min(problems)]) |
+	found := _unknown_matches(spec, kinds.known_types)
+	some [at, _] in found
+	problems := {problem | some [at, problem] in found}
 }
 
 # A name that is listed beside is no misspelling's right form: manifests often have one of several namespaces.

@@ -290,3 +290,22 @@ test_only_objects_that_a_guardrail_can_judge_are_something_that_its_match_select
 	some_objects := constraints.unmatched(object.union(spec, {"match": {"namespaces": ["shop"]}})) with input as testing.changed([])
 	some_objects == {}
 }
+
+test_a_kind_or_group_that_does_not_exist_is_a_warning_of_a_policy_that_judges_objects if {
+	every row in [
+		[_of("apps", "deployment"), `no CRD defines "apps/deployment"; did you mean "apps/Deployment"?`],
+		[_of("apps", "Deployments"), `no CRD defines "apps/Deployments"; did you mean "apps/Deployment"?`],
+		[_of("app", "Deployment"), `no CRD defines "app/Deployment"; did you mean "apps/Deployment"?`],
+		[_of("apps", "Pod"), `no CRD defines "apps/Pod"; did you mean "core/Pod"?`],
+		[_of("", "CronJob"), `no CRD defines "core/CronJob"; did you mean "batch/CronJob"?`],
+		[_of("batch", "Gadget"), `no CRD defines "batch/Gadget"`],
+		[{"kinds": [{"kinds": ["deployment"]}]}, `no type has the kind "deployment"; did you mean "Deployment"?`],
+		[{"kinds": [{"apiGroups": ["gateway.networking.io"]}]}, `no type has the group "gateway.networking.io"; did you mean "gateway.networking.k8s.io"?`],
+	] {
+		[match, problem] := row
+		_unmatched(match) == {sprintf("match.kinds[0]: %s", [problem])}
+	}
+	every match in [_of("apps", "Deployment"), _of("acme.io", "Rollout"), {"kinds": [{"apiGroups": ["", "apps"], "kinds": ["Pod", "Deployment"]}]}] {
+		_unmatched(match) == set()
+	}
+}

@@ -135,11 +135,21 @@ _states_other_merging(spec, _) if object.get(spec, "merge", {}) != {}
 _states_other_merging(spec, _) if object.get(spec, "sameLevel", "OlderEstablished") != "OlderEstablished"
 _states_other_merging(spec, _) if "parentLevels" in object.keys(spec)
 
-# The kinds of the core group that are objects.
+# The kinds that are objects of Kubernetes' groups whose names have no dot, so no CRD can have them.
+_built_in := {
+	"core": _core_kinds,
+	"apps": {"ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
+	"autoscaling": {"HorizontalPodAutoscaler"},
+	"batch": {"CronJob", "Job"},
+	"policy": {"PodDisruptionBudget", "PodSecurityPolicy"},
+}
+
 _core_kinds := {
 	"ConfigMap", "Endpoints", "Event", "LimitRange", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim", "Pod",
 	"PodTemplate", "ReplicationController", "ResourceQuota", "Secret", "Service", "ServiceAccount",
 }
+
+_built_in_types := {concat("/", [group, kind]) | some group, names_in_group in _built_in; some kind in names_in_group}
 
 _empty_pointers(spec) := [sprintf("specPaths[%d].%s: %q names a field without a name%s", [place, field, entry[field], hint]) |
 	some place, entry in spec.specPaths
@@ -176,7 +186,7 @@ doubts_about(spec) := [sprintf("targets[%d]: %s", [place, unknown_type(type_of_t
 # METADATA
 # description: That no CRD defines a type, with the nearest name. Undefined if one does, or if that is not known.
 unknown_type(type) := sprintf("no CRD defines %q%s", [type, _type_hint(type)]) if {
-	not type in _known_types
+	not type in known_types
 	_is_doubtful(type)
 }
 
@@ -203,15 +213,19 @@ _has_near_type(type) if {
 	_near_type(type)
 } else := false
 
-_known_types := ((object.keys(levels.by_type) | levels.virtual_types) | names) | ((_types_with_crds | lookup.types) | ({concat("/", ["core", kind]) |
-	some kind in _core_kinds
-} | {type | some type in object.keys(presets)}))
+# METADATA
+# description: The types that exist as far as this OPA knows, with those of Kubernetes and of presets.
+known_types := ((object.keys(levels.by_type) | levels.virtual_types) | names) | ((_types_with_crds | lookup.types) | (_built_in_types | {type |
+	some type in object.keys(presets)
+}))
 
 _types_with_crds := {concat("/", [crd.spec.group, crd.spec.names.kind]) | some crd in lookup.objects_in(crd_type, "-")}
 
 # In a folder without CRDs the served kinds are unknown; only misspelled names are reported.
 _is_doubtful(type) if {
 	_near_type(type)
+} else if {
+	not contains(split(type, "/")[0], ".")
 } else if {
 	group := split(type, "/")[0]
 	some served in _types_with_crds
@@ -234,11 +248,16 @@ _type_hint(type) := sprintf("; did you mean %q?", [_near_type(type)]) if {
 	true
 } else := ""
 
-# A kind of another group only if the groups are similar too: many groups have a Gateway.
+# A kind of another group only if the groups are similar too, or both Kubernetes': many groups have a Gateway.
 _near_type(type) := near if {
-	near := likeness.nearest_type(type, _known_types)
+	near := likeness.nearest_type(type, known_types)
 	[group, near_group] := [split(type, "/")[0], split(near, "/")[0]]
 	likeness.nearest(group, {near_group})
+} else := min(others) if {
+	[group, kind] := split(type, "/")
+	not contains(group, ".")
+	others := {other | some other in _built_in_types; endswith(other, concat("", ["/", kind]))}
+	others != set()
 }
 
 # Fields that presets read but that the schemas of the installed CRDs lack, as messages by the CRD's key: the installed
