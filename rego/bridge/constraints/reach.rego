@@ -240,8 +240,8 @@ _is_at_or_above(one, other) if {
 # METADATA
 # description: |
 #   What suggests that a Constraint is useless, as messages by their place in its spec: a namespace or, of a policy that is no
-#   guardrail, a kind or group that does not exist, with the nearest name, a match that selects none of the existing objects of its kinds, or an entry of parameterSelection that selects none of
-#   those that the match selects. Nothing is known about objects that are not stored.
+#   guardrail, a kind or group that does not exist, with the nearest name; a match that selects none of the existing objects of
+#   its kinds, or an entry of parameterSelection that selects none of those that the match selects. Nothing is known about objects that are not stored.
 unmatched(spec) := {} if {
 	lookup.has_view
 } else := {} if {
