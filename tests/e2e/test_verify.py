@@ -702,6 +702,10 @@ def _listen_at_another_port(proxy: Proxy) -> None:
     proxy.listener["address"] = {"socket_address": {"address": "0.0.0.0", "port_value": 10443}}  # noqa: S104
 
 
+def _listen_at_a_pipe(proxy: Proxy) -> None:
+    proxy.listener["address"] = {"pipe": {"path": "/run/envoy"}}
+
+
 def _run_code_on_all_requests(proxy: Proxy) -> None:
     code = {
         "@type": f"{_TYPE}.extensions.filters.http.lua.v3.Lua",
@@ -733,6 +737,7 @@ def _route_a_part_of_the_requests_elsewhere(proxy: Proxy) -> None:
         _answer_from_a_cache,
         _run_code_under_the_name_of_another_filter,
         _listen_at_another_port,
+        _listen_at_a_pipe,
         _run_code_on_all_requests,
         _discover_a_filter,
         _name_no_listener,

@@ -207,3 +207,78 @@ def test_policies_of_scenarios_are_verified(bridge: Run, tmp_path: Path) -> None
         assert bool(wrong) == (file.parent.name in LACKING), (file.parent.name, wrong)
         compared += sum(row["state"] == "verified" for row in rows)
     assert compared > 5
+
+
+_FEATURES = """
+kind: Gateway
+apiVersion: gateway.networking.k8s.io/v1
+metadata: {name: edge, namespace: books}
+spec:
+  gatewayClassName: envoy
+  listeners: [{name: http, port: 80, protocol: HTTP}]
+---
+kind: Service
+apiVersion: v1
+metadata: {name: shelf, namespace: books}
+spec: {clusterIP: 10.96.0.7, ports: [{name: http, port: 80, protocol: TCP}]}
+---
+kind: ConfigMap
+apiVersion: v1
+metadata: {name: code, namespace: books}
+data: {lua: "function envoy_on_response(handle) handle:headers():add('x-shelf', '1') end"}
+---
+kind: HTTPRoute
+apiVersion: gateway.networking.k8s.io/v1
+metadata: {name: shelf, namespace: books}
+spec:
+  parentRefs: [{name: edge}]
+  rules:
+    - {name: read, matches: [{path: {type: PathPrefix, value: /read}}], backendRefs: [{name: shelf, port: 80}]}
+    - name: idle
+      matches: [{path: {type: PathPrefix, value: /idle}}]
+      backendRefs: [{name: shelf, port: 80, weight: 0}]
+---
+kind: GRPCRoute
+apiVersion: gateway.networking.k8s.io/v1
+metadata: {name: calls, namespace: books}
+spec:
+  parentRefs: [{name: edge}]
+  hostnames: [calls.example.com]
+  rules:
+    - {name: get, matches: [{method: {method: Get}}], backendRefs: [{name: shelf, port: 80}]}
+    - {name: other, backendRefs: [{name: shelf, port: 80}]}
+---
+kind: BackendTrafficPolicy
+apiVersion: gateway.envoyproxy.io/v1alpha1
+metadata: {name: traffic, namespace: books}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: edge}]
+  httpUpgrade: [{type: websocket}]
+  rateLimit: {type: Local, local: {rules: [{limit: {requests: 9, unit: Hour}}]}}
+---
+kind: SecurityPolicy
+apiVersion: gateway.envoyproxy.io/v1alpha1
+metadata: {name: clients, namespace: books}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: edge}]
+  authorization:
+    defaultAction: Deny
+    rules: [{action: Allow, principal: {clientCIDRs: [10.0.0.0/8]}}]
+---
+kind: EnvoyExtensionPolicy
+apiVersion: gateway.envoyproxy.io/v1alpha1
+metadata: {name: code, namespace: books}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: edge}]
+  lua: [{type: ValueRef, valueRef: {group: "", kind: ConfigMap, name: code}}]
+"""
+
+
+@pytest.mark.long
+def test_nothing_differs_where_the_translator_writes_a_feature_in_its_own_way(bridge: Run, tmp_path: Path) -> None:
+    objects = list(yaml.safe_load_all(_FEATURES))
+    manifests = tmp_path / "manifests.yaml"
+    manifests.write_text(yaml.safe_dump_all([*classes(), *objects]))
+    rows = _rows(bridge, tmp_path, manifests, _translated(go_command(*EGCTL), tmp_path, objects))
+    assert [row for row in rows if row["state"] in WRONG] == []
+    assert {row["state"] for row in rows if row["field"] == "(rule)"} == {"verified"}

@@ -44,15 +44,24 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 	placed := {pointer: [value, shadow.node] |
 		some path, shadow in shadows
 		some pointer, source in object.get(shadow.field, "values", {path: shadow.field.rule})
-		value := object.get(hierarchy.rule_of(shadow.node), leaves.segments(source), null)
+		value := object.get(_fields_of(shadow.node), leaves.segments(source), null)
 		value != null
 	}
 } else := entry
 
 # The fields of a rule that replace a field of policies, by these entries of the kind.
 _shadows_in(node, fields) := [{"field": field, "node": node} | some field in fields; _has_own(rule, field)] if {
-	rule := hierarchy.rule_of(node)
+	rule := _fields_of(node)
 }
+
+# The fields of a rule, with its filters by their types.
+_fields_of(node) := object.union(object.remove(rule, ["filters"]), {"filters": {type: [one | some one in rule.filters; one.type == type][0] |
+	some filter in rule.filters
+	type := filter.type
+}}) if {
+	rule := hierarchy.rule_of(node)
+	rule.filters
+} else := hierarchy.rule_of(node)
 
 _has_own(rule, field) if {
 	object.get(rule, leaves.segments(field.rule), null) != null

@@ -29,6 +29,12 @@ test_field_of_the_rule_goes_before_the_policys if {
 	[found.value, found.policies] == ["pale", [testing.cart_pay]]
 }
 
+test_filter_of_the_rule_is_named_by_its_type if {
+	filters := [{"type": "Mirror"}, {"type": "Look", "look": {"theme": "pale"}}, {"type": "Mirror"}]
+	_entry([{"path": "/theme", "rule": "/filters/Look/look/theme"}], {"filters": filters}).spec.theme == "pale"
+	not _entry([{"path": "/theme", "rule": "/filters/Other/look"}], {"filters": filters}).shadowed
+}
+
 test_only_fields_of_both_are_shadowed if {
 	not _entry([{"path": "/theme", "rule": "/look/theme"}], {}).shadowed
 	not _entry([{"path": "/contrast", "rule": "/look"}], {"look": 3}).shadowed

@@ -88,7 +88,7 @@ _known := {
 		"metadata", "drainType", "listenerFilters", "listenerFiltersTimeout", "continueOnListenerFiltersTimeout", "transparent",
 		"freebind", "socketOptions", "tcpFastOpenQueueLength", "trafficDirection", "udpListenerConfig", "enableReusePort",
 		"reusePort", "accessLog", "tcpBacklogSize", "maxConnectionsToAcceptPerSocketEvent", "enableMptcp",
-		"ignoreGlobalConnLimit", "bypassOverloadManager", "connectionBalanceConfig", "internalListener",
+		"ignoreGlobalConnLimit", "bypassOverloadManager", "connectionBalanceConfig",
 	},
 	"filter chain": {"name", "metadata", "filters", "filterChainMatch", "transportSocket", "transportSocketConnectTimeout"},
 	"connection manager": {
@@ -144,6 +144,7 @@ unknown_of_route(route) := array.flatten([
 # description: The same of a connection manager, its filter chain and its listener.
 unknown_of_manager(listener, chain, manager) := array.flatten([
 	unknown("listener", listener),
+	["the rules do not know the port of its listener" | listener.address; not listener.address.socketAddress.portValue], # a pipe
 	unknown("filter chain", chain),
 	unknown("connection manager", manager),
 	[text | some one in manager.upgradeConfigs; some text in unknown("upgrade", one)],
@@ -223,6 +224,11 @@ _value(one) := ["Exact", one.stringMatch.exact] if {
 _value(one) := ["RegularExpression", one.stringMatch.safeRegex.regex] if {
 	object.keys(one) == {"name", "stringMatch"}
 	object.keys(one.stringMatch) == {"safeRegex"}
+}
+
+_value(one) := ["Suffix", one.stringMatch.suffix] if {
+	object.keys(one) == {"name", "stringMatch"}
+	object.keys(one.stringMatch) == {"suffix"}
 }
 
 # METADATA

@@ -93,7 +93,7 @@ _fields := {
 		"/oidc": _present,
 	},
 	_eep: {
-		"/lua": {"form": "Items", "fields": ["type", "inline"]},
+		"/lua": {"form": "Items", "fields": ["type", "inline"], "unless": ["valueRef"]}, # code of a ConfigMap
 		"/extProc": _present,
 		"/wasm": _present,
 	},
@@ -243,9 +243,14 @@ _abouts_of_route(routes, route) := [{"splits": count(clusters) > 0, "rest": abou
 	}
 ]
 
+_grpc := concat("/", [keys.gateway_api, "GRPCRoute", ""])
+
 # A route that answers requests itself instead of a backend: if the rule does not say so, nothing is known of it, else it has
 # no limits (internal/xds/translator, `patchRoute` of local_ratelimit.go and `patchRouteWithRateLimit` of ratelimit.go).
 _itself(route, node) := {} if {
+	route.route
+	not startswith(node, _grpc)
+} else := {"because": {_btp: {"/httpUpgrade": "Envoy Gateway upgrades no connections for a GRPCRoute"}}} if {
 	route.route
 } else := object.union(
 	{"unknown": [envoy.answers_itself]},
@@ -287,7 +292,7 @@ _clusters(route) := ["clusters of high priority"] if {
 
 _has_backends(node) if {
 	rule := hierarchy.rule_of(node)
-	count(rule.backendRefs) > 0
+	sum([object.get(one, "weight", 1) | some one in rule.backendRefs]) > 0
 	every filter in object.get(rule, "filters", []) {
 		not filter.type in {"RequestRedirect", "ExtensionRef"}
 	}
@@ -492,8 +497,8 @@ _of_check(filters) := envoy.unread({_sp: ["/extAuth/failOpen", "/extAuth/http/pa
 
 _of_authorization(filters) := {
 	"/authorization/defaultAction": _action(config.rbac.matcher.onNoMatch.action),
-	"/authorization/rules": [{"name": one.onMatch.action.name, "action": _action(one.onMatch.action)} |
-		some one in object.get(config.rbac.matcher, ["matcherList", "matchers"], [])
+	"/authorization/rules": [object.union({"action": _action(one.onMatch.action)}, _name_of(place, one.onMatch.action.name)) |
+		some place, one in object.get(config.rbac.matcher, ["matcherList", "matchers"], [])
 	],
 } if {
 	[{"config": config}] := [{"config": one.config} | some one in filters.rbac]
@@ -506,6 +511,11 @@ _of_authorization(filters) := {
 		object.keys(one.onMatch) == {"action"}
 	}
 } else := {}
+
+# A rule without a name gets that of its policy and its place.
+_name_of(place, name) := {} if {
+	regex.match(sprintf(`^securitypolicy/[^/]+/[^/]+/authorization/rule/%d$`, [place]), name)
+} else := {"name": name}
 
 # An action without a field is ALLOW, the first of its values.
 _action(action) := {"ALLOW": "Allow", "DENY": "Deny"}[object.get(action.typedConfig, "action", "ALLOW")]

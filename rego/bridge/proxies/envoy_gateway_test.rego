@@ -293,6 +293,17 @@ test_authorization_is_read_with_its_default if {
 	values["/authorization/rules"] == [{"name": "staff", "action": "Allow"}, {"name": "guests", "action": "Deny"}]
 }
 
+test_rule_of_authorization_without_a_name_has_none if {
+	rules := [{"onMatch": {"action": {"name": name, "typedConfig": {"name": "ALLOW"}}}} |
+		some name in ["securitypolicy/shop/checks/authorization/rule/0", "securitypolicy/shop/checks/authorization/rule/0"]
+	]
+	values := _filter_values(_sp, "envoy.filters.http.rbac", {"rbac": {"matcher": {
+		"matcherList": {"matchers": rules},
+		"onNoMatch": {"action": {"typedConfig": {"action": "DENY"}}},
+	}}})
+	values["/authorization/rules"] == [{"action": "Allow"}, {"action": "Allow", "name": "securitypolicy/shop/checks/authorization/rule/0"}]
+}
+
 _manager(fields) := {"typedConfig": object.union(
 	{
 		"@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
@@ -620,4 +631,16 @@ test_route_of_a_rule_that_redirects_states_why_it_has_no_limits if {
 	}
 	other := _route_fact(redirect) with input.changes as testing.changed([]).changes
 	[other.unknown, "because" in object.keys(other)] == [["the proxy answers the requests of this rule itself"], false]
+}
+
+test_rule_whose_backends_have_no_weight_states_why_it_has_no_limits if {
+	idle := testing.route("cart", [{"name": "public", "namespace": "infra"}], [{"name": "pay", "backendRefs": [{"name": "cart", "weight": 0}]}])
+	fact := _route_fact({"directResponse": {"status": 500}}) with input.changes as {"upsert": [idle]}
+	[fact.because[_btp]["/rateLimit/global"], "answers" in object.keys(fact)] == ["Envoy Gateway limits only requests to backends", false]
+}
+
+test_route_of_a_grpc_rule_states_why_it_has_no_upgrades if {
+	calls := {"metadata": _own({"resources": [object.union(_rule, {"kind": "GRPCRoute"})]}), "route": {"cluster": "calls"}}
+	_route_fact(calls).because == {_btp: {"/httpUpgrade": "Envoy Gateway upgrades no connections for a GRPCRoute"}}
+	not _route_fact({"route": {"cluster": "calls"}}).because
 }

@@ -136,6 +136,8 @@ _text([part, name, "Exact", value]) := sprintf("%s %s=%s", [part, name, value]) 
 
 _text([part, name, "RegularExpression", value]) := sprintf("%s %s~%s", [part, name, value]) if part != "path"
 
+_text([part, name, "Suffix", value]) := sprintf("%s %s=*%s", [part, name, value])
+
 _about_rule(expected, served, state, message) := {
 	"field": "(rule)",
 	"expected": _listed_texts(expected, state),
@@ -160,6 +162,7 @@ _written_conditions(type, match) := sort(array.flatten([
 	[["header", ":method", "Exact", match.method] | type == "gateway.networking.k8s.io/HTTPRoute"; match.method],
 	[["header", name, _type_of(one), one.value] | some name, one in _first_by_name(object.get(match, "headers", []), true)],
 	[["query", name, _type_of(one), one.value] | some name, one in _first_by_name(object.get(match, "queryParams", []), false)],
+	[["header", ":path", "Suffix", sprintf("/%s", [match.method.method])] | _is_of_any_service(type, match)],
 ])) if {
 	path := _path(type, match)
 } else := null
@@ -182,10 +185,19 @@ _path("gateway.networking.k8s.io/HTTPRoute", match) := [type, _prefix(type, obje
 
 _path("gateway.networking.k8s.io/GRPCRoute", match) := ["PathPrefix", "/"] if not match.method
 
+_path("gateway.networking.k8s.io/GRPCRoute", match) := ["PathPrefix", "/"] if _is_of_any_service("gateway.networking.k8s.io/GRPCRoute", match)
+
 _path("gateway.networking.k8s.io/GRPCRoute", match) := [object.get(match.method, "type", "Exact"), sprintf("/%s/%s", [match.method.service, match.method.method])]
 
 _path("gateway.networking.k8s.io/GRPCRoute", match) := ["PathPrefix", sprintf("/%s", [match.method.service])] if {
 	not match.method.method
+	object.get(match.method, "type", "Exact") == "Exact"
+}
+
+# A match by the name of a method alone.
+_is_of_any_service("gateway.networking.k8s.io/GRPCRoute", match) if {
+	match.method.method
+	not match.method.service
 	object.get(match.method, "type", "Exact") == "Exact"
 }
 

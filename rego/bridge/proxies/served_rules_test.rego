@@ -46,6 +46,21 @@ test_headers_and_parameters_are_compared_by_their_first_value if {
 	_rule_row_of(matches, [{"match": served}]).state == "verified"
 }
 
+test_calls_of_a_method_of_any_service_are_compared_by_the_end_of_their_path if {
+	node := "gateway.networking.k8s.io/GRPCRoute/shop/calls#pay"
+	route := object.union(
+		testing.with_hostnames(
+			testing.route("calls", [{"name": "public", "namespace": "infra"}], [{"name": "pay", "matches": [{"method": {"method": "Get"}}]}]),
+			["shop.example.com"],
+		),
+		{"kind": "GRPCRoute"},
+	)
+	served := [["header", ":path", "Suffix", "/Get"], ["path", "", "PathPrefix", "/"]]
+	one := {"proxy": "edge", "via": testing.listener_http, "family": 0, "late": false, "hosts": ["shop.example.com"], "match": served}
+	[row] := proxies.rule_rows with input as object.union(testing.changed([route]), {"targets": [node], "found": {node: [one]}, "everything": true})
+	[row.state, row.expected] == ["verified", ["shop.example.com/* header :path=*/Get"]]
+}
+
 test_match_of_an_envoy_has_its_conditions if {
 	envoy.match({"prefix": "/"}) == [["path", "", "PathPrefix", "/"]]
 	envoy.match({"path": "/pay", "headers": [{"name": "X-A", "stringMatch": {"exact": "1"}}]}) == [["header", "x-a", "Exact", "1"], ["path", "", "Exact", "/pay"]]
@@ -53,6 +68,7 @@ test_match_of_an_envoy_has_its_conditions if {
 		["path", "", "RegularExpression", "/c.*"],
 		["query", "q", "RegularExpression", "a+"],
 	]
+	envoy.match({"prefix": "/", "headers": [{"name": ":path", "stringMatch": {"suffix": "/Get"}}]}) == [["header", ":path", "Suffix", "/Get"], ["path", "", "PathPrefix", "/"]]
 	every other in [{}, {"prefix": "/cart"}, {"prefix": "/", "runtimeFraction": {}}, {"prefix": "/", "headers": [{"name": "a", "presentMatch": true}]}] {
 		envoy.match(other) == null
 	}
