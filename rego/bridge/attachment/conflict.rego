@@ -31,7 +31,7 @@ _conflict_message(policy_key, ref) := message if {
 # METADATA
 # description: Other policies of a policy's kind contend for a target of it that is on a path.
 has_rivals(policy_key, path) if {
-	some ref in policies.named_refs(policy_key)
+	some ref in policies.declared_refs(policy_key)
 	place(keys.type_of(policy_key), ref.key) in path
 	count(_contenders_for(policy_key, ref)) > 1
 }
@@ -72,7 +72,7 @@ _way_to_compare(policy_key, ref) := "NotCompared" if {
 # The policies that have the target of a ref, the oldest first; undefined if the policy is one of them.
 _in_the_way(policy_key, ref) := contest.holders if {
 	policy_kind := keys.parse(policy_key).type
-	kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
+	kinds.get(policy_kind).sameLevel in kinds.conflicting
 	node := place(policy_kind, ref.key)
 	contest := _contest(policy_kind, node, _requests_from(policy_key, node))
 	policy_key in contest.challengers
@@ -114,7 +114,7 @@ _requests_from(policy_key, node) := namespace if {
 } else := ""
 
 _holders("Conflict", contenders) := {contenders[0]}
-_holders("ConflictOfAll", contenders) := {policy | count(contenders) == 1; some policy in contenders}
+_holders(same_level, contenders) := {policy | count(contenders) == 1; some policy in contenders} if same_level in {"ConflictOfAll", "NoneOfSeveral"}
 
 # Large policies are not compared: the oldest ones within the bound have the target.
 _holders("ConflictOnOverlap", contenders) := _disjoint_policies(contenders) if {

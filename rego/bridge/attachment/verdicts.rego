@@ -179,7 +179,7 @@ accepts_all(policy_key) if {
 	policies.selects_by_fields(policy_key)
 	not policy_problem(policy_key)
 	policy_kind := keys.type_of(policy_key)
-	not kinds.get(policy_kind).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
+	not kinds.get(policy_kind).sameLevel in kinds.conflicting
 	not kinds.has_namespace_defaults(policy_kind)
 	every selector in policies.selectors_of(policy_key) {
 		selector.byField

@@ -43,7 +43,7 @@ problems(spec) := array.flatten([
 		spec.order
 		object.get(spec, "defaultStrategy", "") != "Additive"
 	],
-	["class Direct allows only sameLevel Conflict, ConflictOfAll and ConflictOnOverlap: only the older of two policies for one target is accepted" |
+	["class Direct allows only sameLevel Conflict, ConflictOfAll, NoneOfSeveral and ConflictOnOverlap: only the older of two policies for one target is accepted" |
 		direct
 		object.get(spec, "defaultStrategy", "None") == "None"
 		object.get(spec, "sameLevel", "Conflict") in {"OlderEstablished", "OldestWins"}

@@ -54,7 +54,7 @@ test_mode_manage_needs_a_controller_name if {
 # C2
 test_policies_of_a_direct_kind_for_one_target_are_in_conflict if {
 	kinds.problems({"group": "acme.io", "kind": "RatePolicy", "class": "Direct", "sameLevel": "OlderEstablished"}) == [concat("", [
-		"class Direct allows only sameLevel Conflict, ConflictOfAll and ConflictOnOverlap: ",
+		"class Direct allows only sameLevel Conflict, ConflictOfAll, NoneOfSeveral and ConflictOnOverlap: ",
 		"only the older of two policies for one target is accepted",
 	])]
 }

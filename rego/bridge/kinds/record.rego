@@ -46,7 +46,7 @@ _class_defaults := {
 	"Inherited": {"sameLevel": "OlderEstablished"},
 }
 
-_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label"}}) |
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label", "needsSection"}}) |
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
@@ -100,7 +100,7 @@ traits(policy_kind) := get(policy_kind).traits
 # controllers, or to targets without routes; `sourceless`: the effective
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
-# field, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
+# field, `limitsRefs`: to some names, or to sections, `ranked`: not only their age decides which of them comes first, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
 # its policies to their targets (T10), `named`: each of its policies names its targets, `withheld`: fields of a policy may keep it without effect (T9); `objects`, `sections`:
 # the types whose objects, or all of whose sections, are its effective targets; `doubtful`: answers may be incomplete;
 # `marked`: for this reason, or because a route's rule may have the fields of its policies, its policies have remarks, or a
@@ -120,6 +120,8 @@ traits_of(kind) := {
 	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
+	"limitsRefs": [true | some target in kind.targets; some field in ["names", "needsSection"]; target[field]] != [],
+	"ranked": count(object.filter(kind, ["selectors", "weight", "precedence"])) > 0,
 	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
 	"bound": "boundBy" in object.keys(kind),
 	"reads": sort({type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""} | (({type_of_target(target) |
@@ -171,6 +173,9 @@ _joining(kind) := "routes" if {
 } else := _joins(kind)
 
 _has_parts(kind) := [true | some place in kind.places; place.partners != {}] != []
+
+# The values of `sameLevel` by which policies exclude others of one target.
+conflicting := {"Conflict", "ConflictOfAll", "ConflictOnOverlap", "NoneOfSeveral"}
 
 is_direct(policy_kind) := traits(policy_kind).direct
 is_additive(policy_kind) := traits(policy_kind).additive
@@ -396,7 +401,8 @@ acts_on_whole_ports(policy_kind, type) if _target_entry(policy_kind, type).whole
 target_conditions(policy_kind, type) := object.filter(_target_entry(policy_kind, type), ["controllers", "exceptAddresses", "ownPlaces"])
 
 # A condition of a kind on the objects of a type that its policies may name: `names`, `controllers` of their GatewayClass,
-# `exceptAddresses`, types of addresses that a Gateway must not have, `label`, which the object or its Namespace has.
+# `exceptAddresses`, types of addresses that a Gateway must not have, `label`, which the object or its Namespace has,
+# `needsSection`, whether a ref must name one.
 # Undefined without that condition.
 target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[field]
 

@@ -79,11 +79,11 @@ _facts_within_bounds(obj) := object.union_n([
 }
 
 # If policies of a kind select by fields, wider policies come before narrower ones; then those of a higher weight, if
-# the kind's policies have one.
+# the kind's policies have one. With the precedence Name, age does not count.
 _order(type, key, obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if {
-	kind := kinds.get(type)
-	not kind.traits.selecting
-	not kind.weight
+	not kinds.get(type).traits.ranked
+} else := [0, keys.alphabetical(key), key] if {
+	kinds.get(type).precedence == "Name"
 } else := [array.flatten([first, lookup.age_of(obj)]), keys.alphabetical(key), key] if {
 	first := array.concat(
 		[breadth(type, obj) | kinds.has_selectors(type)],
@@ -143,7 +143,7 @@ _value_or_default(obj, one) := value if {
 } else := one["default"]
 
 # Policies of a kind do not conflict at a target.
-_may_be_near(type) if not kinds.get(type).sameLevel in {"Conflict", "ConflictOfAll", "ConflictOnOverlap"}
+_may_be_near(type) if not kinds.get(type).sameLevel in kinds.conflicting
 
 strategy_of(key) := fact(key, "strategy")
 

@@ -50,9 +50,9 @@ object_ref(object_key) := {"object": object_key, "section": "", "key": object_ke
 # valid.
 ref_problem(policy_key, ref) := message if {
 	message := _kind_problem(keys.parse(policy_key).type, keys.parse(ref.object).type)
-} else := sprintf("%s can only target the %s %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind, concat(" and ", names)]) if {
-	names := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "names")
-	not keys.parse(ref.object).name in names
+} else := message if {
+	kinds.traits(keys.type_of(policy_key)).limitsRefs
+	message := _limit_problem(policy_key, ref)
 } else := sprintf("%s cannot target a section of %s", [keys.parse(policy_key).kind, keys.with_article(keys.parse(ref.object).kind)]) if {
 	ref.section != ""
 	not kinds.may_target_sections(keys.parse(policy_key).type, keys.parse(ref.object).type)
@@ -60,6 +60,14 @@ ref_problem(policy_key, ref) := message if {
 	regex.match(`[\[\]]`, ref.section)
 } else := _namespace_problem(policy_key, ref, keys.parse(policy_key).namespace, keys.parse(ref.object)) if {
 	not _in_own_namespace(policy_key, ref.object)
+}
+
+_limit_problem(policy_key, ref) := sprintf("%s can only target the %s %s", [keys.parse(policy_key).kind, keys.parse(ref.object).kind, concat(" and ", names)]) if {
+	names := kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "names")
+	not keys.parse(ref.object).name in names
+} else := sprintf("%s must name a section of %s", [keys.parse(policy_key).kind, keys.with_article(keys.parse(ref.object).kind)]) if {
+	ref.section == ""
+	kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "needsSection")
 }
 
 _kind_problem(policy_kind, type) := sprintf("%s cannot target %s%s", [

@@ -72,7 +72,14 @@ _rejected(policy_key) := [verdict |
 	not attachment.accepts_all(policy_key)
 	some verdict in attachment.verdicts(policy_key)
 	verdict.reason != "Accepted"
+	not _stays_accepted(policy_key, verdict)
 ]
+
+# None of several policies for a target is in effect there, and each stays accepted.
+_stays_accepted(policy_key, verdict) if {
+	verdict.reason == "Conflicted"
+	kinds.of_policy(policy_key).sameLevel == "NoneOfSeveral"
+}
 
 # The maximum number of rejected refs that a message explains.
 _refusal_bound := 20
@@ -101,9 +108,17 @@ _word(policy_key, tallies) := "Incomplete" if {
 incomplete_because(policy_key, tallies) := reasons if {
 	_may_be_incomplete(policy_key, tallies)
 	of_kind := {reason | some reason in kinds.doubts_of(keys.type_of(policy_key))}
-	unreached := {reason | tallies == []; some reason in effective.features_used_by(policy_key)}
+	unreached := {reason | tallies == []; some reason in effective.features_used_by(policy_key)} | _doubts_about_conflicts(policy_key)
 	reasons := sort(((of_kind | unreached) | {reason | some tally in tallies; some reason in tally.incomplete}))
 	reasons != []
+}
+
+# Why the conflict of a policy is not certain.
+_doubts_about_conflicts(policy_key) := {feature.message |
+	some feature in kinds.of_policy(policy_key).notModeled
+	feature.several
+	some verdict in attachment.verdicts(policy_key)
+	verdict.reason == "Conflicted"
 }
 
 _may_be_incomplete(policy_key, _) if kinds.traits(keys.type_of(policy_key)).doubtful
@@ -152,6 +167,9 @@ _overall(outcomes) := "NoScope" if {
 # is the set of conditions of the message.
 outcome_message(policy_key, _, []) := policies.refusal(policy_key).message if {
 	not attachment.takes_part(policy_key)
+} else := sprintf("Policy has no effective target: %s", [concat("; ", messages)]) if {
+	messages := [verdict.message | some verdict in attachment.verdicts(policy_key); _stays_accepted(policy_key, verdict)]
+	messages != []
 } else := sprintf("Policy has no effective target: it selects no %s%s", [concat(" or ", names), _where_it_selects(policy_key)]) if {
 	policies.selects_by_fields(policy_key)
 	names := {split(type, "/")[1] | some selector in kinds.of_policy(policy_key).selectors; some type in selector.types}
