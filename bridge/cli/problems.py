@@ -105,7 +105,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     find = partial(target_keys, with_policies=True)
     keys = await some_targets(engine.opa, asked.words, asked.namespace, find) if asked.words else None
     doubts = doubtful(engine.doubts(read_crds(asked.more["schemas"]), None))
-    for line in engine.unchecked():
+    for line in engine.unchecked:
         print_error(f"warning: {line}")
     found = await all_problems(engine.opa, keys, asked.namespace, asked.selects, doubts)
     nothing = "No new problems found." if baseline else "No problems found."

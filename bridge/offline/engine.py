@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bridge.files import rego_root
 from bridge.model.changes import Change, Listed, Listing, Object, Rejected, Source, Tapped, Trouble, Upserted
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from bridge.kube.kube_client import KubeClient
+    from bridge.kube.object_details import ObjectDetails
     from bridge.offline.modules import ModulesThere, SettledModules
     from bridge.settings.model import Settings
     from bridge.sources.known_fields import Doubt
@@ -44,45 +44,89 @@ MARKS = (b"openpolicyagent.org/", b"RegoPolicy", GUARDRAIL_PREFIX.encode())
 _AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
 
 
+class Contents(Protocol):
+    """What an OPA holds for a command: it may have a slice of the objects, and follow their changes."""
+
+    async def changed(self) -> None:
+        """Wait until the contents may differ."""
+
+    async def add_read(self, reading: Reading) -> None:
+        """Add what an answer reads."""
+
+    async def add_withheld(self) -> bool:
+        """Add all other objects; return whether there were any."""
+
+
 @dataclass(slots=True)
 class Engine:
-    """An OPA to query. For objects that were read for it also their problems, and the positions of manifests' objects.
+    """An OPA to query. For objects that were read for it also their problems, and where they are from.
 
-    `problems` are errors of the input, and what cannot be read; `rejected` is Rego of others in a cluster. `doubts`
-    returns what an API server refuses or drops of manifests, by the schemas of these CRDs and the manifests' own (of
-    the objects with these keys, None for all),
-    and `unchecked` has a line for each kind with rules that it could not evaluate. `crds` are those among
-    manifests. `replicated` are the types of objects from a cluster, None for all, and `namespace` is the context's,
-    None for other sources. `changed` waits until the contents may differ. `empty` means that manifests have no
-    objects. `running` means that the OPA was there before. `settled` are admins' modules, None without any and for
-    a running OPA; `events` returns the Events of an object. `complete` returns the manifests' objects with the
-    defaults of other CRDs, None for other sources. `applied_names` returns the labels and annotations that files
-    set on an object, None if that is unknown. `modules_there` keeps what was read of a running OPA's modules;
-    `add_read` adds what an answer reads to an OPA with a slice, `add_withheld` all other objects, and returns whether
-    there were any;
-    `room` is for the changes that need further OPAs.
+    `problems` are errors of the input, and what cannot be read; `rejected` is Rego of others in a cluster. The objects
+    are from `manifests` or a `cluster`; both are None where that is unknown. `contents` are None for an OPA that a
+    bridge syncs. `replicated` are the types of objects from a cluster, None for all, and `namespace` is the context's,
+    None for other sources. `empty` means that manifests have no objects. `running` means that the OPA was there before.
+    `settled` are admins' modules, None without any and for a running OPA. `modules_there` keeps what was read of a
+    running OPA's modules; `room` is for the changes that need further OPAs.
     """
 
     opa: Opa
     problems: list[Trouble] = field(default_factory=list)
     rejected: list[Trouble] = field(default_factory=list)
-    position: Callable[[Key], tuple[str, int] | None] = lambda _: None
-    doubts: Callable[..., list[tuple[Key, Doubt, int]]] = lambda *_: []
-    unchecked: Callable[[], Sequence[str]] = tuple
-    crds: Callable[[], Sequence[Object]] = tuple
+    manifests: ManifestSource | None = None
+    cluster: ObjectDetails | None = None
+    contents: Contents | None = None
     replicated: Sequence[str] | None = None
     namespace: str | None = None
-    changed: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(POLL)
     empty: bool = False
     running: bool = False
     settled: SettledModules | None = None
-    events: Callable[[Key], Awaitable[list[dict[str, Any]]]] = lambda _: asyncio.sleep(0, [])
-    complete: Callable[[Iterable[Object]], Mapping[Key, Object]] | None = None
-    applied_names: Callable[[Key], Awaitable[Mapping[str, AbstractSet[str]] | None]] = lambda _: asyncio.sleep(0, None)
     modules_there: ModulesThere | None = None
-    add_read: Callable[[Reading], Awaitable[None]] = lambda _: asyncio.sleep(0)
-    add_withheld: Callable[[], Awaitable[bool]] = lambda: asyncio.sleep(0, False)
     room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+
+    @property
+    def crds(self) -> Sequence[Object]:
+        """The CRDs among manifests."""
+        return self.manifests.crds if self.manifests else ()
+
+    @property
+    def unchecked(self) -> Sequence[str]:
+        """A line for each kind with rules that `doubts` could not evaluate."""
+        return self.manifests.unchecked if self.manifests else ()
+
+    def position(self, key: Key) -> tuple[str, int] | None:
+        """Return the file and line of an object of manifests."""
+        return self.manifests.position(key) if self.manifests else None
+
+    def doubts(
+        self, crds: Iterable[Object] = (), keys: Collection[str] | None = None, changed: Iterable[Object] = ()
+    ) -> list[tuple[Key, Doubt, int]]:
+        """Return what an API server refuses or drops of manifests (see `ManifestSource.doubts`)."""
+        return self.manifests.doubts(crds, keys, changed) if self.manifests else []
+
+    def complete(self, crds: Iterable[Object]) -> Mapping[Key, Object] | None:
+        """Return the manifests' objects with the defaults of other CRDs; None for other sources."""
+        return self.manifests.complete(crds) if self.manifests else None
+
+    async def events(self, key: Key) -> list[dict[str, Any]]:
+        """Return the Events about a cluster's object."""
+        return await self.cluster.events(key) if self.cluster else []
+
+    async def applied_names(self, key: Key) -> Mapping[str, AbstractSet[str]] | None:
+        """Return the labels and annotations that files set on an object; None if that is unknown."""
+        return await self.cluster.applied_names(key) if self.cluster else None
+
+    async def changed(self) -> None:
+        """Wait until the contents may differ."""
+        await (self.contents.changed() if self.contents else asyncio.sleep(POLL))
+
+    async def add_read(self, reading: Reading) -> None:
+        """Add what an answer reads to an OPA with a slice."""
+        if self.contents:
+            await self.contents.add_read(reading)
+
+    async def add_withheld(self) -> bool:
+        """Add all other objects to an OPA with a slice; return whether there were any."""
+        return await self.contents.add_withheld() if self.contents else False
 
     def knows(self, key: Key) -> bool:
         """Return whether the OPA would have an object if it existed: the user may read its type in its namespace."""
@@ -198,21 +242,15 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             yield Engine(
                 filled.opa,
                 [*source.problems, *rejected],
-                position=source.position,
-                doubts=source.doubts,
-                unchecked=lambda: source.unchecked,
-                crds=lambda: source.crds,
-                changed=filled.changed,
+                manifests=source,
+                contents=filled,
                 empty=not objects and not empty,
                 settled=found,
-                complete=source.complete,
-                add_read=filled.add_read,
-                add_withheld=filled.add_withheld,
             )
         return
     # Imported here because manifests do not need it, and the Kubernetes library costs half a second.
-    from bridge.kube.applied_names import AppliedNamesReader
     from bridge.kube.kube_client import KubeClient
+    from bridge.kube.object_details import ObjectDetails
     from bridge.offline.modules import settle_cluster, troubles
     from bridge.sources.cluster import ClusterSource
 
@@ -234,12 +272,9 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 troubles(found),
                 replicated=(*ALWAYS, *types),
                 namespace=client.namespace,
-                changed=filled.changed,
+                cluster=ObjectDetails(client),
+                contents=filled,
                 settled=found,
-                events=lambda key: _read_events(client, key),
-                applied_names=AppliedNamesReader(client).read,
-                add_read=filled.add_read,
-                add_withheld=filled.add_withheld,
             )
 
 
@@ -279,16 +314,6 @@ async def _find_undiscovered(client: KubeClient) -> list[str]:
     return preset_kinds(rego_root()) if hidden else []
 
 
-async def _read_events(client: KubeClient, key: Key) -> list[dict[str, Any]]:
-    """Return the Events about a cluster's object; none to users without permission to list them, who get the rest."""
-    from bridge.kube.kube_errors import KubeError
-    from bridge.kube.recording import events_about
-
-    with contextlib.suppress(KubeError):
-        return await events_about(client, key)
-    return []
-
-
 def _bundle_without_rego(queries: Iterable[str] | None) -> Bundle:
     """Return the bundle without Rego of admins, only with the rules that these queries reach (None: with all)."""
     bounds = {}
@@ -311,17 +336,46 @@ async def _start_opa(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
         await managed.stop()
 
 
-@dataclass(frozen=True, slots=True)
 class _Filled:
-    """An OPA with the objects of a source. `changed` waits for a change of these.
+    """An OPA with the objects of a source, which `running` replicates, or with `part` of them: these are `Contents`."""
 
-    `add_read` and `add_withheld` are those of an Engine.
-    """
+    def __init__(self, opa: Opa, replicator: Replicator, running: asyncio.Task[None], part: Slice | None) -> None:
+        self.opa = opa
+        self._replicator = replicator
+        self._running = running
+        self._part = part
+        self._news = asyncio.Event()
 
-    opa: Opa
-    changed: Callable[[], Awaitable[None]]
-    add_read: Callable[[Reading], Awaitable[None]]
-    add_withheld: Callable[[], Awaitable[bool]]
+    async def begin(self) -> None:
+        """Wait until OPA has the objects."""
+        await self._unless_it_ends(self._replicator.filled.wait())
+
+    def follow(self) -> None:
+        """Notice changes from now on."""
+        self._replicator.listen(lambda _: self._news.set())
+
+    async def changed(self) -> None:
+        """Wait for a change."""
+        await self._news.wait()
+        self._news.clear()
+
+    async def add_read(self, reading: Reading) -> None:
+        """Add what an answer reads."""
+        if self._part is not None:
+            found = self._part.take_out(await self._part.find_read(self.opa, reading))
+            await self._unless_it_ends(self._replicator.add(found))
+
+    async def add_withheld(self) -> bool:
+        """Add all other objects; return whether there were any."""
+        rest = self._part.take_out() if self._part is not None else []
+        await self._unless_it_ends(self._replicator.add(rest))
+        return bool(rest)
+
+    async def _unless_it_ends(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Await this work; raise the error with which the replication ends before."""
+        async with beside(work) as task:
+            await asyncio.wait({self._running, task}, return_when=asyncio.FIRST_COMPLETED)
+            await (self._running if self._running.done() else task)
 
 
 @asynccontextmanager
@@ -342,33 +396,13 @@ async def _fill_from(
                 source = part = Slice(source, withheld, names)
         replicator = Replicator(source, opa, (*ALWAYS, *types))
         async with beside(replicator.run()) as running:
-
-            async def done(work: Coroutine[Any, Any, Any]) -> None:
-                async with beside(work) as task:
-                    await asyncio.wait({running, task}, return_when=asyncio.FIRST_COMPLETED)
-                    await (running if running.done() else task)
-
-            async def add_read(reading: Reading) -> None:
-                if part is not None:
-                    await done(replicator.add(part.take_out(await part.find_read(opa, reading))))
-
-            await done(replicator.filled.wait())
+            filled = _Filled(opa, replicator, running, part)
+            await filled.begin()
             targets = await question.targets(opa) if part is not None and question is not None else None
             if targets is not None:
-                await add_read(Reading(targets))
-            news = asyncio.Event()
-            replicator.listen(lambda _: news.set())
-
-            async def changed() -> None:
-                await news.wait()
-                news.clear()
-
-            async def add_withheld() -> bool:
-                rest = part.take_out() if part is not None else []
-                await done(replicator.add(rest))
-                return bool(rest)
-
-            yield _Filled(opa, changed, add_read, add_withheld)
+                await filled.add_read(Reading(targets))
+            filled.follow()
+            yield filled
 
 
 @asynccontextmanager

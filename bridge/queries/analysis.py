@@ -136,7 +136,7 @@ def read_applied(files: Sequence[str], crds: Sequence[Object]) -> Applied:
 
 async def held_crds(engine: Engine) -> list[Object]:
     """Return the CRDs of an engine, whole from manifests; an OPA has their fields, types and enums alone."""
-    if crds := engine.crds():
+    if crds := engine.crds:
         return [*crds]
     held = await engine.opa.get(pointer("objects", "apiextensions.k8s.io", "CustomResourceDefinition", "-"))
     return list((held or {}).values())

@@ -241,7 +241,7 @@ async def _complete_again(
     present = [*crds, *(obj for name, obj in stored.items() if parse_key(f"{CRD}/{CLUSTER}/{name}") not in changed)]
     present += [obj for obj in changed.values() if obj]
     found: dict[Key, Object | None] = {}
-    completed = None if engine.complete is None else engine.complete(present)
+    completed = engine.complete(present)
     defaulter = Defaulter(present)
     fields = {type_id: known for crd in changed.values() if crd for type_id, known in fields_of(crd)}
     for kind in kinds:

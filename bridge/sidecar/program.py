@@ -214,7 +214,8 @@ async def _start_parts(
         _follow_settings(reloading, parts)
         _end_in_order(shutdown, settings, parts)
         log.info("running", bridge=bridge_url, opa=access.url, source=store.name)
-        running = Running(Engine(parts.opa, position=store.position, running=True), access.url, bridge_url, store.sink)
+        engine = Engine(parts.opa, manifests=store.manifests, running=True)
+        running = Running(engine, access.url, bridge_url, store.sink)
         async with beside(_work(parts, parts.work, report, running)) as task:
             yield task
 

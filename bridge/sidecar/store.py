@@ -68,10 +68,6 @@ class Store:
     def rediscover(self, _: Notice) -> None:
         """Discover types again after a change of a CRD, or a sync, which names no changes."""
 
-    def position(self, key: Key) -> tuple[str, int] | None:  # noqa: ARG002 - objects of a cluster have no file
-        """Return the file and line of an object, None if it has none."""
-        return None
-
     def problems(self) -> list[Trouble]:
         """Return the unreadable parts of the source, unless they are logged."""
         return []
@@ -107,10 +103,6 @@ class FolderStore(Store):
     def record(self, regarding: Mapping[str, Any], event_type: EventType, reason: str, message: str) -> None:
         """Log it."""
         _log_event(regarding, event_type, reason, message)
-
-    def position(self, key: Key) -> tuple[str, int] | None:
-        """Return the file and line of an object."""
-        return self._manifests.position(key)
 
     def problems(self) -> list[Trouble]:
         """Return the files and documents that cannot be read."""

@@ -125,7 +125,7 @@ def _evaluate(expression: cel.Expression, value: Any) -> Any:
 def _environment() -> cel.Env:
     text, boolean = cel.Type.STRING, cel.Type.BOOL
     functions = [
-        *(_function(name, boolean, _succeeds(parse)) for name, parse in _PARSERS.items()),
+        *(_function(name, boolean, parses(parse)) for name, parse in _PARSERS.items()),
         *(_function(f"violates_{name}", boolean, _violates(pattern)) for name, pattern in NAMED_FORMATS.items()),
         _function("url", text, str),
         *(_function(name, text, _read_url(read), is_member=True) for name, read in _URL_PARTS.items()),
@@ -154,7 +154,9 @@ def _split_url(text: str) -> SplitResult:
     return parts
 
 
-def _succeeds(parse: Callable[[str], Any]) -> Callable[[str], bool]:
+def parses(parse: Callable[[str], Any]) -> Callable[[str], bool]:
+    """Return a function that returns whether a text is parsed without a ValueError."""
+
     def succeeds(text: str) -> bool:
         try:
             parse(text)

@@ -23,7 +23,7 @@ import msgspec
 from bridge.model.keys import group_of
 from bridge.model.types import CORE_VERSIONS, OWN_VERSIONS
 from bridge.sources.defaults import drop_nulls, mapping_of
-from bridge.sources.rules import KEYWORD, NAMED_FORMATS, Rules
+from bridge.sources.rules import KEYWORD, NAMED_FORMATS, Rules, parses
 from bridge.sources.shipped_schemas import shipped_schema, shipped_versions
 
 if TYPE_CHECKING:
@@ -341,22 +341,11 @@ _WORDS: Mapping[str, Callable[[Any, Any], str]] = {
 }
 
 
-def _valid(parse: Callable[[str], Any]) -> Callable[[str], bool]:
-    def is_valid(text: str) -> bool:
-        try:
-            parse(text)
-        except ValueError:
-            return False
-        return True
-
-    return is_valid
-
-
 # Those of Kubernetes that JSON Schema does not have, or has otherwise.
 _FORMATS: dict[str, Callable[..., bool]] = {
-    "byte": lambda text: text != "" and _valid(lambda text: base64.b64decode(text, validate=True))(text),
-    "cidr": _valid(lambda text: ipaddress.ip_network(text, strict=False)),
-    "date": _valid(dt.date.fromisoformat),
+    "byte": lambda text: text != "" and parses(lambda text: base64.b64decode(text, validate=True))(text),
+    "cidr": parses(lambda text: ipaddress.ip_network(text, strict=False)),
+    "date": parses(dt.date.fromisoformat),
     "duration": lambda text: (
         re.fullmatch(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)", text) is not None
     ),

@@ -18,9 +18,9 @@ from typing import Any
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
-from bridge.kube.applied_names import AppliedNamesReader
 from bridge.kube.kube_client import KubeClient
 from bridge.kube.kube_errors import Forbidden, KubeError
+from bridge.kube.object_details import ObjectDetails
 from bridge.kube.recording import events_about
 from bridge.model.keys import Key, is_key, key_of, parse_key
 from bridge.offline.engine import Engine, RunningEngines
@@ -82,9 +82,9 @@ class Engines:
         """Return the engine of this moment."""
         engine = self._engines.on(self._opa())
         if manifests := self._manifests():
-            return replace(engine, doubts=manifests.doubts, crds=lambda: manifests.crds, complete=manifests.complete)
+            return replace(engine, manifests=manifests)
         cluster = self._cluster()
-        return replace(engine, applied_names=AppliedNamesReader(cluster).read) if cluster else engine
+        return replace(engine, cluster=ObjectDetails(cluster)) if cluster else engine
 
 
 class Queries:

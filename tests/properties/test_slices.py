@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,28 @@ async def sliced(opa_path: Path, objects: Sequence[Object], target: Key) -> Asyn
             yield opa, len(objects) - len(replicator)
 
 
+@dataclass
+class Sliced:
+    """An OPA with a slice, to which a replicator adds the rest."""
+
+    opa: Opa
+    part: Slice
+    replicator: Replicator
+
+    async def changed(self) -> None:
+        """Nothing changes."""
+
+    async def add_read(self, reading: Reading) -> None:
+        """Add what an answer reads."""
+        await self.replicator.add(self.part.take_out(await self.part.find_read(self.opa, reading)))
+
+    async def add_withheld(self) -> bool:
+        """Add the rest."""
+        rest = self.part.take_out()
+        await self.replicator.add(rest)
+        return bool(rest)
+
+
 async def effects(opa: Opa, change: Change) -> dict[str, Any]:
     """The effects of a change on everything that an OPA has."""
     engine = Engine(opa)
@@ -75,16 +98,7 @@ async def effects_on_slice(opa: Opa, objects: Sequence[Object], change: Change) 
         FixedSource(objects), Withheld(**await opa.query("withheld", {})), [key.name for key in change.deleted]
     )
     async with replicating(part, opa) as replicator:
-
-        async def add_read(reading: Reading) -> None:
-            await replicator.add(part.take_out(await part.find_read(opa, reading)))
-
-        async def add_withheld() -> bool:
-            rest = part.take_out()
-            await replicator.add(rest)
-            return bool(rest)
-
-        engine = Engine(opa, add_read=add_read, add_withheld=add_withheld)
+        engine = Engine(opa, contents=Sliced(opa, part, replicator))
         found = await analyze(engine, await plan_change(engine, change.applied, change.deleted))
         return found.document(), len(objects) - len(replicator)
 

@@ -1,7 +1,8 @@
-"""The labels and annotations that files set on an object of a cluster: an apply removes those that a file lacks."""
+"""What an API server knows about an object besides the object: its Events, and what files have set on it."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import msgspec
 
 from bridge.kube.discovery import Discovery
 from bridge.kube.kube_errors import KubeError
+from bridge.kube.recording import events_about
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import as_mapping
@@ -21,15 +23,24 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _FIELDS = ("labels", "annotations")
 
 
-class AppliedNamesReader:
+class ObjectDetails:
     """Reads them from an API server, which queries discovery once."""
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
         self._discovery = Discovery(client)
 
-    async def read(self, key: Key) -> Mapping[str, AbstractSet[str]] | None:
-        """Return the names on one object, of `labels` and of `annotations`; None if it cannot be read."""
+    async def events(self, key: Key) -> list[dict[str, Any]]:
+        """Return the Events about an object; none to users without permission to list them, who get the rest."""
+        with contextlib.suppress(KubeError):
+            return await events_about(self._client, key)
+        return []
+
+    async def applied_names(self, key: Key) -> Mapping[str, AbstractSet[str]] | None:
+        """Return the labels and annotations that files set on an object; None if it cannot be read.
+
+        An apply removes those that a file lacks.
+        """
         try:
             if not self._discovery.types:
                 await self._discovery.refresh()
