@@ -387,7 +387,7 @@ async def _fill_from(
     objects: Sequence[Object] | None = None,
 ) -> AsyncIterator[_Filled]:
     """Yield an OPA with the objects of a source (None: unknown), or a slice of them for a question."""
-    async with Opa(await starting) as opa:
+    async with Opa(await starting, brief=True) as opa:
         part = None
         if question is not None and (objects is None or len(objects) > FEW):
             withheld = Withheld(**await opa.query("withheld", {}))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import aiohttp
 import structlog
 
 from bridge.opa.errors import OpaError
@@ -118,10 +117,3 @@ class Trust:
     def _read_stamps(self) -> tuple[int, ...]:
         files = (self._files.ca_file, self._files.cert_file, self._files.key_file)
         return tuple(Path(file).stat().st_mtime_ns if file and Path(file).exists() else 0 for file in files)
-
-
-def connector(address: Address, at_once: int) -> aiohttp.BaseConnector:
-    """Return a connector to an OPA with a limit of parallel requests; TLS is set for each request."""
-    if address.socket:
-        return aiohttp.UnixConnector(address.socket, limit=at_once)
-    return aiohttp.TCPConnector(limit=at_once)

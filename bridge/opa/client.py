@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import re
-import ssl
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,17 +12,24 @@ from contextlib import contextmanager
 from typing import Any, Self
 from urllib.parse import unquote
 
-import aiohttp
 import msgspec
-from yarl import URL
 
 from bridge import tracing
 from bridge.model.keys import Key, parse_key, pointer, segments_of, url_path
 from bridge.model.nesting import Decoded, NestingError, decode
 from bridge.model.observability import Histogram
-from bridge.opa.address import TlsFiles, Trust, connector, read_address
+from bridge.opa.address import TlsFiles, Trust, read_address
 from bridge.opa.bundle import BUNDLE_NAME
-from bridge.opa.errors import OpaError, OpaRejected, OpaTimeout, OpaUnavailable, OpaUndefined, query_error
+from bridge.opa.errors import (
+    OpaDisconnected,
+    OpaError,
+    OpaRejected,
+    OpaTimeout,
+    OpaUnavailable,
+    OpaUndefined,
+    query_error,
+)
+from bridge.opa.transport import Response, Threads, Transport
 
 QUERIES = "bridge/v1"  # the package of the queries for clients
 _OF_FLEET = "bridge/fleet/v1"  # that of an OPA with the data of several clusters; each query has answers by cluster
@@ -37,7 +42,6 @@ _SUBMITTED = re.compile(r"(?:^|/)((?:core/ConfigMap|policybridge\.io/RegoPolicy)
 # Segments that are read by URL. OPA redirects from some others (`.`, `a/`), cannot parse a few (`"`), and takes `007`
 # for 7, `1.0` for 1.
 _PLAIN = re.compile(r"(?![+-]?[\d.]+$)[\w.:-]+", re.ASCII)
-_STREAMED = 1 << 20  # larger bodies are sent in pieces, which keeps the event loop responsive
 
 
 class BundleStatus(msgspec.Struct, frozen=True):
@@ -102,11 +106,12 @@ class Opa:
     returns the current one for each request. `timeout` is in seconds, for a whole request: an initial sync is large.
     `recover` returns whether a query that failed in evaluation can be repeated. `requests` counts requests. `failing`
     are the items on which batches of queries fail (`parts`). At most `at_once` requests are in progress; others wait
-    for them within their own time. Paths of documents are JSON Pointers (`bridge.model.keys.pointer`), with or without
+    for them within their own time. A `brief` client is for the few requests of a command to an OPA of its own, by http:
+    it does not import aiohttp. Paths of documents are JSON Pointers (`bridge.model.keys.pointer`), with or without
     the leading slash. Every method raises OpaUnavailable without a response and OpaRejected for an error response.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent options of one client
         self,
         url: str,
         *,
@@ -117,6 +122,7 @@ class Opa:
         requests: Requests | None = None,
         failing: Failing | None = None,
         at_once: int = 100,
+        brief: bool = False,
     ) -> None:
         self._address = read_address(url)
         self._trust = Trust(tls or TlsFiles()) if self._address.secure else None
@@ -127,21 +133,24 @@ class Opa:
         self.failures = failing or Failing()
         self.cluster = ""  # that queries are about, if the OPA has the data of several
         self._timeout = timeout
-        self._session: aiohttp.ClientSession | None = None
-        self._base = self._address.base
+        self._transport: Transport | None = None
+        self._brief = brief
+        self._closed = False
         self.url = self._address.url
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(
-            connector=connector(self._address, self._at_once),
-            timeout=aiohttp.ClientTimeout(total=None),  # `_exchange` has a clock that no broken response stops
-            headers={"Accept-Encoding": "identity"},  # compression takes OPA longer than a fast network
-        )
+        if self._brief:
+            self._transport = Threads(self._address)
+        else:
+            from bridge.opa.pool import Pool
+
+            self._transport = Pool(self._address, self._trust, self._at_once)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
+        self._closed = True
+        if self._transport is not None:
+            await self._transport.close()
 
     async def query(self, name: str, input_document: Any) -> Any:
         """Send a query of the contract (`effective`, `status`, …) and return its result.
@@ -300,13 +309,9 @@ class Opa:
     async def _send_read(self, method: str, path: str, body: Any = msgspec.UNSET) -> bytes:
         try:
             return await self._send(method, path, body)
-        except OpaUnavailable as error:
+        except OpaDisconnected:
             # OPA may have closed an idle connection, or restarted, before this request. Reading twice changes nothing,
             # so one retry on a new connection spares every caller.
-            if not isinstance(error.__cause__, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
-                raise
-            if isinstance(error.__cause__, aiohttp.ClientConnectorError):
-                raise
             return await self._send(method, path, body)
 
     async def _send(
@@ -315,50 +320,32 @@ class Opa:
         document = path.partition("?")[0]
         attributes = {"http.request.method": method, "url.path": document} if tracing.on() else {}
         with self._requests.measured(method, path), tracing.child(f"OPA {method} {document}", attributes=attributes):
-            if self._session is not None and self._session.closed:
-                raise OpaUnavailable(f"OPA at {self.url} cannot be reached: the bridge is stopping")
             return await self._exchange(method, path, body, content_type)
 
     async def _exchange(self, method: str, path: str, body: Any, content_type: str) -> bytes:
-        if self._session is None:
+        if self._transport is None:
             raise RuntimeError("the OPA client is not open: use it as an async context manager")
+        if self._closed:
+            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: the bridge is stopping")
         headers = dict(tracing.headers())
-        if self._trust is not None:
-            self._trust.look()
         if self._token is not None:
             try:
                 token = self._token if isinstance(self._token, str) else self._token()
             except OSError as error:
                 raise OpaUnavailable(f"the token for OPA at {self.url} cannot be read: {error}") from error
             headers["Authorization"] = f"Bearer {token}"
-        data: bytes | io.BytesIO | None = None
+        data = None
         if body is not msgspec.UNSET:
-            encoded = msgspec.json.encode(body)
-            data = io.BytesIO(encoded) if len(encoded) > _STREAMED else encoded
+            data = msgspec.json.encode(body)
             headers["Content-Type"] = content_type
-        url = URL(f"{self._base}{path}", encoded=True)
         try:
-            async with (
-                asyncio.timeout(self._timeout),
-                self._session.request(
-                    method,
-                    url,
-                    data=data,
-                    headers=headers,
-                    ssl=self._trust.context if self._trust is not None else True,
-                    allow_redirects=False,  # a redirect must not receive the token
-                ) as response,
-            ):
-                answer = await response.read()
+            async with asyncio.timeout(self._timeout):
+                response = await self._transport.exchange(method, path, data, headers)
         except TimeoutError as error:
             raise OpaTimeout(f"OPA at {self.url} gave no answer within {self._timeout:g} s") from error
-        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            raise OpaUnavailable(f"no trusted TLS connection to OPA at {self.url}: {_describe_error(error)}") from error
-        except aiohttp.ClientError as error:
-            raise OpaUnavailable(f"OPA at {self.url} cannot be reached: {_describe_error(error)}") from error
         if response.status >= 300:
-            raise _read_rejection(response.status, answer, response.headers.get("Retry-After", ""))
-        return answer
+            raise _read_rejection(response)
+        return response.body
 
 
 def _decode(body: bytes) -> dict[str, Any]:
@@ -380,7 +367,8 @@ def _read_revision(answer: dict[str, Any]) -> str:
     return str(chosen.get("revision") or "")
 
 
-def _read_rejection(status: int, body: bytes, retry_after: str) -> OpaRejected:
+def _read_rejection(response: Response) -> OpaRejected:
+    status, body, retry_after = response
     wait = float(retry_after) if retry_after.isdecimal() else 0.0
     try:
         answer: Any = decode(body)
@@ -392,33 +380,6 @@ def _read_rejection(status: int, body: bytes, retry_after: str) -> OpaRejected:
     errors = answer.get("errors")
     details = errors if isinstance(errors, list) else ()
     return OpaRejected(status, str(answer.get("code", "")), message, details, wait)
-
-
-def _join_lines(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def _describe_error(error: Exception) -> str:
-    """Return the message without the library's additions."""
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "unknown host name"
-    if isinstance(error, aiohttp.ClientConnectorCertificateError) and _is_of_other_host(error.certificate_error):
-        instead = "write one of its names in the URL, or use a Unix socket (unix:///PATH)"
-        return f"{_join_lines(error.certificate_error)}: the certificate has other names; {instead}"
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return f"{_join_lines(error.certificate_error)}; set opa_ca_file to the authority that signed it"
-    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
-        return "connection refused"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return _join_lines(error.os_error)
-    return str(error)
-
-
-_OTHER_NAMES = (62, 64)  # OpenSSL: X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
-
-
-def _is_of_other_host(error: BaseException) -> bool:
-    return isinstance(error, ssl.SSLCertVerificationError) and error.verify_code in _OTHER_NAMES
 
 
 MOST_FAILING = 1_000  # further ones are logged only

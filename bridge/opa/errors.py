@@ -2,6 +2,7 @@
 
 OpaError
       OpaUnavailable      no response: refused, interrupted
+        OpaDisconnected   the connection ended before the response
         OpaTimeout        no response in time: OPA is unavailable, or the query takes too long
         OpaIncomplete     OPA lacks objects: it was emptied, or its first sync is not complete
       OpaRejected         OPA returned an error (status, code, message, errors)
@@ -28,6 +29,10 @@ class OpaError(Exception):
 
 class OpaUnavailable(OpaError):
     """OPA sent no response, or cannot know the answer yet. A retry can help."""
+
+
+class OpaDisconnected(OpaUnavailable):
+    """The connection ended before the response: OPA had closed it, or has ended. A new one may succeed at once."""
 
 
 class OpaTimeout(OpaUnavailable):

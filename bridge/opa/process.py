@@ -281,7 +281,8 @@ class ManagedOpa:
             raise OpaStartError(f"OPA exited during startup with status {exited.result()}{self._describe_output()}")
 
     async def _wait_for_answers(self, mark: str) -> None:
-        async with Opa(self.url, token=self._guard.token if self._guard else None, timeout=5.0) as opa:
+        token = self._guard.token if self._guard else None
+        async with Opa(self.url, token=token, timeout=5.0, brief=not self._socket) as opa:
             while True:
                 # The label proves that this OPA responds, not another one on the same port.
                 with contextlib.suppress(OpaError):

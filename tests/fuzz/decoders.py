@@ -18,6 +18,7 @@ from bridge.model.nesting import MAX_DEPTH, cut, exceeds
 from bridge.model.types import ResourceType
 from bridge.opa.client import _decode, _read_rejection
 from bridge.opa.errors import OpaError
+from bridge.opa.transport import Response
 from bridge.policy_loader.submissions import DATA_LABEL, _add_documents, read_config_map, read_rego_policy
 from bridge.replicator.intake import Pending
 from bridge.sources.manifests import ManifestState
@@ -119,7 +120,7 @@ def key(data: bytes) -> None:
 
 def opa_answer(data: bytes) -> None:
     """Decode the body of OPA's response."""
-    str(_read_rejection(500, data, "1"))
+    str(_read_rejection(Response(500, data, "1")))
     try:
         msgspec.json.encode(_decode(data))
     except OpaError:

@@ -29,9 +29,14 @@ clash := 2 if input.x
 BUNDLE = build_bundle({"bridge/v1.rego": MODULE}, {}, ["bridge/v1"])
 
 
+@pytest.fixture(params=[False, True], ids=["pool", "threads"])
+def brief(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
 @pytest.fixture
-async def opa(opa_path: Path) -> AsyncIterator[Opa]:
-    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url) as client:
+async def opa(opa_path: Path, brief: bool) -> AsyncIterator[Opa]:
+    async with WarmOpa(opa_path, bundle=BUNDLE) as managed, Opa(managed.url, brief=brief) as client:
         yield client
 
 
@@ -70,21 +75,38 @@ async def test_objects_are_those_of_the_chosen_cluster(opa: Opa) -> None:
     assert await opa.get("clusters/east/objects/core") == {"a/b": 1}
 
 
-async def test_an_answer_that_takes_too_long_is_unavailable() -> None:
+async def test_an_answer_that_takes_too_long_is_unavailable(brief: bool) -> None:
     async def linger(_: web.Request) -> web.Response:
         await asyncio.sleep(5)
         return web.Response()
 
-    async with serving({"/v1/data/x": linger}) as url, Opa(url, timeout=0.1) as client:
+    async with serving({"/v1/data/x": linger}) as url, Opa(url, timeout=0.1, brief=brief) as client:
         with pytest.raises(OpaUnavailable, match=r"no answer within 0\.1 s"):
             await client.get("x")
 
 
-async def test_a_server_that_is_not_opa_is_reported() -> None:
+async def test_a_query_that_nobody_waits_for_ends_in_opa(brief: bool) -> None:
+    ended = asyncio.Event()
+
+    async def linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()  # until the client closes the connection
+        ended.set()
+        writer.close()
+
+    server = await asyncio.start_server(linger, "127.0.0.1")
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, Opa(url, brief=brief) as client:
+        asking = asyncio.create_task(client.get("x"))
+        await asyncio.sleep(0.2)
+        asking.cancel()
+        await asyncio.wait_for(ended.wait(), 5)
+
+
+async def test_a_server_that_is_not_opa_is_reported(brief: bool) -> None:
     async def page(_: web.Request) -> web.Response:
         return web.Response(text="<html>")
 
-    async with serving({"/v1/data/x": page}) as url, Opa(url) as client:
+    async with serving({"/v1/data/x": page}) as url, Opa(url, brief=brief) as client:
         with pytest.raises(OpaError, match="does not respond like OPA"):
             await client.get("x")
 
@@ -95,7 +117,7 @@ def test_a_url_that_is_none_is_refused(url: str) -> None:
         Opa(url)
 
 
-async def test_the_token_is_requested_again_at_each_request_and_a_path_prefix_is_kept() -> None:
+async def test_the_token_is_requested_again_at_each_request_and_a_path_prefix_is_kept(brief: bool) -> None:
     seen: list[str | None] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -104,14 +126,14 @@ async def test_the_token_is_requested_again_at_each_request_and_a_path_prefix_is
 
     tokens = iter(["one", "two"])
     async with serving({"/opa/v1/data/x": answer}) as url:
-        async with Opa(f"{url}/opa/", token=lambda: next(tokens)) as client:
+        async with Opa(f"{url}/opa/", token=lambda: next(tokens), brief=brief) as client:
             assert [await client.get("x"), await client.get("x")] == [1, 1]
-        async with Opa(f"{url}/opa", token="fixed") as client:
+        async with Opa(f"{url}/opa", token="fixed", brief=brief) as client:
             await client.get("x")
     assert seen == ["Bearer one", "Bearer two", "Bearer fixed"]
 
 
-async def test_a_connection_is_kept_for_the_next_request() -> None:
+async def test_a_connection_is_kept_for_the_next_request(brief: bool) -> None:
     ports: set[object] = set()
 
     async def answer(request: web.Request) -> web.Response:
@@ -119,16 +141,18 @@ async def test_a_connection_is_kept_for_the_next_request() -> None:
         ports.add(request.transport.get_extra_info("peername"))
         return web.json_response({"result": 1})
 
-    async with serving({"/v1/data/x": answer}) as url, Opa(url) as client:
+    async with serving({"/v1/data/x": answer}) as url, Opa(url, brief=brief) as client:
         for _ in range(5):
             await client.ask("x", {})
     assert len(ports) == 1
 
 
-async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_queried_once_more(opa_path: Path) -> None:
+async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_queried_once_more(
+    opa_path: Path, brief: bool
+) -> None:
     first = ManagedOpa(opa_path, {}, bundle=BUNDLE)
     url = await first.start()
-    async with Opa(url) as client:
+    async with Opa(url, brief=brief) as client:
         await client.query("echo", {"x": 1})
         await first.stop()
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(url.rpartition(":")[2])):
@@ -183,8 +207,8 @@ async def test_answer_that_is_too_deep_for_python_is_an_error_of_opa(opa: Opa) -
     assert await opa.get("bridge_test_is_still_there") is None
 
 
-async def test_a_query_after_the_client_was_closed_is_answered_as_without_opa(opa: Opa) -> None:
-    async with Opa(opa.url) as client:
+async def test_a_query_after_the_client_was_closed_is_answered_as_without_opa(opa: Opa, brief: bool) -> None:
+    async with Opa(opa.url, brief=brief) as client:
         await client.query("echo", {"x": 1})
     with pytest.raises(OpaUnavailable, match="the bridge is stopping"):
         await client.query("echo", {"x": 1})
