@@ -32,9 +32,14 @@ class WarmOpa:
     _idle: ClassVar[list[tuple[str, ManagedOpa]]] = []  # with the bundle's revision, the longest idle first
 
     def __init__(
-        self, executable: str | Path, config: Mapping[str, Any] | None = None, *, bundle: Bundle | None = None
+        self,
+        executable: str | Path,
+        config: Mapping[str, Any] | None = None,
+        *,
+        bundle: Bundle | None = None,
+        few: bool = False,
     ) -> None:
-        assert not config  # it is there so that this class can take ManagedOpa's place
+        assert not config  # it and `few` are there so that this class can take ManagedOpa's place
         self._executable = executable
         self._bundle = bundle or whole_bundle()
         self._managed: ManagedOpa | None = None

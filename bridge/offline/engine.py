@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 POLL = 1.0  # seconds between two checks of an OPA that another bridge syncs
 PATIENCE = 10.0  # seconds for a cluster's first response, and for its ConfigMaps and RegoPolicies
+FEW_BYTES = 1 << 20  # of manifests: OPA needs some ten times that for their objects
 
 # An author's manifest, or a Constraint with a guardrail, contains one of these texts, unless it has escapes.
 MARKS = (b"openpolicyagent.org/", b"RegoPolicy", GUARDRAIL_PREFIX.encode())
@@ -222,9 +223,10 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         async with AsyncExitStack() as stack:
             # Most folders have no Rego: OPA compiles the shipped modules during the read.
             has_rego = bool(rules) or await asyncio.to_thread(source.mentions, MARKS)
+            few = ManifestSource((*manifests, *applied), follow=False).size() <= FEW_BYTES
             if not has_rego:
                 reach = None if queries is None else {*queries, *QUERIES_OF_SYNC, *(QUERIES if question else ())}
-                starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach)))
+                starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach), few=few))
             if not follow:
                 stack.enter_context(without_collector())  # the command ends soon
             with without_collector():
@@ -236,7 +238,7 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
                 found = await settle_manifests(objects, rules)
                 rejected = troubles(found, source.position)
                 if has_rego or found.submissions:  # also of authors whose texts have no mark
-                    starting = await stack.enter_async_context(_start_opa(found.bundle))
+                    starting = await stack.enter_async_context(_start_opa(found.bundle, few=few))
             asked = None if has_rego or (found and found.submissions) else question
             filled = await stack.enter_async_context(_fill_from(source, starting, types, asked, objects))
             yield Engine(
@@ -325,10 +327,13 @@ def _bundle_without_rego(queries: Iterable[str] | None) -> Bundle:
 
 
 @asynccontextmanager
-async def _start_opa(bundle: Bundle) -> AsyncIterator[asyncio.Task[str]]:
-    """Start a temporary OPA with a bundle, stopped at the end; the task returns its URL once it responds."""
+async def _start_opa(bundle: Bundle, *, few: bool = False) -> AsyncIterator[asyncio.Task[str]]:
+    """Start a temporary OPA with a bundle, stopped at the end; the task returns its URL once it responds.
+
+    With `few` it gets few objects.
+    """
     executable = await asyncio.to_thread(ensure_opa)
-    managed = ManagedOpa(executable.path, {}, bundle=bundle)
+    managed = ManagedOpa(executable.path, {}, bundle=bundle, few=few)
     try:
         async with beside(managed.start()) as starting:
             yield starting

@@ -33,23 +33,31 @@ log = structlog.get_logger(__name__)
 
 GOGC = "400"  # percent of the live heap that may be garbage, while there is memory
 SHARE = 0.4  # of the container's memory: of 1.5 GiB the bridge needs up to 190 MiB, and `opa check` up to 640 MiB
+SMALL = 256 << 20  # bytes of the heap of an OPA for few objects, which starts without collecting any garbage below that
 _UNLIMITED = 1 << 50  # bytes; cgroup v1 has a huge number if there is no limit
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 def environment_of_opa(
-    environ: Mapping[str, str] = os.environ, limits: tuple[Path, ...] = _CGROUP_LIMITS, *, machine: int | None = None
+    environ: Mapping[str, str] = os.environ,
+    limits: tuple[Path, ...] = _CGROUP_LIMITS,
+    *,
+    machine: int | None = None,
+    few: bool = False,
 ) -> dict[str, str]:
     """Return the environment of a managed OPA: the bridge's, with bounds for Go's garbage if the cgroup has a limit.
 
-    `machine` (bytes) is the limit if the cgroup has none. GOGC and GOMEMLIMIT stay unchanged if the bridge has one of
-    them. Without any limit Go's defaults apply.
+    `machine` (bytes) is the limit if the cgroup has none. An OPA with `few` objects collects garbage only at SMALL.
+    GOGC and GOMEMLIMIT stay unchanged if the bridge has one of them. Without any limit Go's defaults apply.
     """
     inherited = dict(environ)
     limit = memory_limit(limits) or machine
     if limit is None or "GOGC" in inherited or "GOMEMLIMIT" in inherited:
         return inherited
-    return {**inherited, "GOGC": GOGC, "GOMEMLIMIT": str(int(limit * SHARE))}
+    share = int(limit * SHARE)
+    if few:
+        return {**inherited, "GOGC": "off", "GOMEMLIMIT": str(min(share, SMALL))}
+    return {**inherited, "GOGC": GOGC, "GOMEMLIMIT": str(share)}
 
 
 def memory_limit(limits: tuple[Path, ...] = _CGROUP_LIMITS) -> int | None:
@@ -97,13 +105,13 @@ class ManagedOpa:
 
     `executable` is the `opa` binary, `config` OPA's configuration (`bridge.opa.bundle.opa_config`, or `{}`). `port` is
     a loopback port; None picks a free one. With `socket`, the path of a Unix socket, there is no port. `bundle` is
-    loaded at the start, for one-shot use without a bridge that serves it. With `guard` it requires tokens, which its
-    `config` must fetch. `start_timeout` is in seconds. From the `log_level` info on, the log has what `print` writes. A
-    restart after `exited` is the caller's decision; it keeps the port. `starts` counts. As a context manager it is
-    started and stopped.
+    loaded at the start, for one-shot use without a bridge that serves it; `few` means that it gets few objects. With
+    `guard` it requires tokens, which its `config` must fetch. `start_timeout` is in seconds. From the `log_level` info
+    on, the log has what `print` writes. A restart after `exited` is the caller's decision; it keeps the port. `starts`
+    counts. As a context manager it is started and stopped.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent options of one process
         self,
         executable: str | Path,
         config: Mapping[str, Any],
@@ -111,6 +119,7 @@ class ManagedOpa:
         port: int | None = None,
         socket: str = "",
         bundle: Bundle | None = None,
+        few: bool = False,
         guard: TokenGuard | None = None,
         start_timeout: float = 30.0,
         log_level: str = "error",
@@ -120,6 +129,7 @@ class ManagedOpa:
         self._fixed_port = port
         self._socket = socket
         self._bundle = bundle
+        self._few = few
         self._guard = guard
         self._start_timeout = start_timeout
         self._log_level = log_level
@@ -222,7 +232,7 @@ class ManagedOpa:
                     stderr=asyncio.subprocess.STDOUT,  # OPA prints errors of a broken bundle on its standard output
                     start_new_session=True,
                     # An OPA for a single command may use more of the machine than a permanent one.
-                    env=environment_of_opa(machine=whole if self._bundle else None),
+                    env=environment_of_opa(machine=whole if self._bundle else None, few=self._few),
                 )
             except OSError as error:
                 raise OpaStartError(f"{self._executable} cannot be started: {error}") from error

@@ -11,7 +11,9 @@ import contextlib
 import errno
 import io
 import itertools
+import math
 import os
+import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -227,6 +229,14 @@ class ManifestSource:
         """
         return next(self._mentioning(texts), None) is not None
 
+    def size(self) -> float:
+        """Return the bytes of all files; infinite with standard input or a pipe.
+
+        Raises ManifestError like `check_paths`.
+        """
+        paths = [find_files(path) if isinstance(path, Path) else None for path in self._paths]
+        return sum(sum(map(_size, files)) if files is not None else math.inf for files in paths)
+
     def load_mentioning(self, texts: Collection[bytes]) -> list[Object]:
         """Return the objects of these files alone. Raises ManifestError like `load`."""
         files = [*self._mentioning(texts)]
@@ -331,6 +341,14 @@ def _read_bytes(file: Path) -> bytes:
             return read_stream(opened, MOST_OF_INPUT, file)
     except OSError:
         return b""  # loading reports it
+
+
+def _size(file: Path) -> float:
+    try:
+        found = file.stat()
+    except OSError:
+        return 0  # loading reports it
+    return found.st_size if stat.S_ISREG(found.st_mode) else math.inf
 
 
 def _peek(stream: IO[bytes]) -> bytes:

@@ -36,5 +36,11 @@ def test_an_opa_of_one_command_may_use_memory_of_the_machine(tmp_path: Path) -> 
     assert environment_of_opa({}, _limits(tmp_path, "1073741824"), machine=8 << 30) == found
 
 
+def test_an_opa_for_few_objects_collects_nothing_until_a_small_heap_is_full(tmp_path: Path) -> None:
+    found = environment_of_opa({}, _limits(tmp_path, "max"), machine=8 << 30, few=True)
+    assert found == {"GOGC": "off", "GOMEMLIMIT": str(256 << 20)}
+    assert environment_of_opa({}, _limits(tmp_path, "1000"), few=True) == {"GOGC": "off", "GOMEMLIMIT": "400"}
+
+
 def test_the_first_limit_that_can_be_read_counts(tmp_path: Path) -> None:
     assert memory_limit((tmp_path / "missing", *_limits(tmp_path, "2048"))) == 2048

@@ -1,4 +1,5 @@
 import io
+import math
 import os
 import sys
 import threading
@@ -50,6 +51,16 @@ def test_folder_is_read_with_hidden_files_and_folders_as_by_kubectl(tmp_path: Pa
         (tmp_path / file).write_text(config(name))
     (tmp_path / "b/x.json").write_text('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}')
     assert names_in(tmp_path) == ["hidden", "more", "a", "b", "c", "object"]
+
+
+def test_size_of_what_cannot_be_read_twice_is_unbounded(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"a: 1\n")
+    (tmp_path / "b.yaml").write_bytes(b"b: 22\n")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    assert ManifestSource([tmp_path], follow=False).size() == 11
+    assert ManifestSource([tmp_path, STDIN], follow=False).size() == math.inf
+    os.mkfifo(tmp_path / "pipe")
+    assert ManifestSource([tmp_path / "pipe"], follow=False).size() == math.inf
 
 
 def test_hidden_file_with_settings_of_another_tool_is_no_manifest(tmp_path: Path) -> None:
