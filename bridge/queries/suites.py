@@ -36,7 +36,6 @@ from bridge.queries.asking import (
     Entry,
     effective_everywhere,
     in_batches,
-    objects,
     one_target,
     policy_kind,
     require_namespace,
@@ -400,7 +399,8 @@ class _Judge:
             if self._inactive is None:
                 asked = await self._ask("constraints", {})
                 self._inactive = [one for one in asked if one["condition"]["status"] != "True"]
-            for one in self._inactive:
+            meant = {"constraints": [one["constraint"] for one in self._inactive], "objects": [str(key)]}
+            for one in await self._ask("constraints", meant) if self._inactive else ():
                 yield f"Constraint/{one['constraint']} is not active: {one['condition']['message']}"
             if not await self._is_judged(key):
                 yield "no Constraint matches the object"
@@ -457,20 +457,11 @@ class _Judge:
         # What is in effect at the rule is so wherever the request enters.
         entries = answer["also"] if request.effective and not request.listener else ()
         for other in (entry for entry in entries if entry["rule"] == answer["rule"]):
-            more = {"gateway": other["gateway"], **await self._port_of(other["listener"])}
+            more = {name: other[name] for name in ("gateway", "port") if other.get(name)}
             entry = await self._ask("request", {**query, **more, "allPaths": True})
             async for one in self._entry(request, entry):
                 if one not in first:
                     yield f"request at {_show_key(other['listener'] or other['gateway'])}: {one}"
-
-    async def _port_of(self, listener: str | None) -> dict[str, int]:
-        """Return the port of a listener as the input of `request`; without a listener the Gateway decides."""
-        key = parse_key(listener) if listener else None
-        held = (
-            self._upserts.get(key.object) or (await objects(self._opa, [key.object])).get(key.object) if key else None
-        )
-        listeners = as_mapping(as_mapping(held).get("spec")).get("listeners", ())
-        return next(({"port": one["port"]} for one in listeners if key and one.get("name") == key.section), {})
 
     async def _entry(self, request: Request, answer: Entry) -> AsyncIterator[str]:
         """Compare the answer at one entry point."""

@@ -2,7 +2,7 @@
 
 import { changes } from "./api.js";
 import { announce, byId, fill, focusGuard, h, showError, showVerdict } from "./dom.js";
-import { differencePart, hasSameFields } from "./details.js";
+import { differencePart } from "./details.js";
 import { byName, parts, short } from "./keys.js";
 import { nodeLink, policyLink } from "./links.js";
 import { reasonMark } from "./reasons.js";
@@ -118,7 +118,7 @@ function summary({ objects, effective: differences, problems, mistakes = [] }) {
   const wrong = others.filter(isError).length;
   const introduced = [[broken, "violation"], [wrong, "problem"], [others.length - wrong, "warning"]]
     .filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? "" : "s"}`);
-  const changed = targetsOf(differences.filter((one) => !hasSameFields(one)));
+  const changed = targetsOf(differences.filter(({ sameFields }) => !sameFields));
   const shaded = targetsOf(differences).size - changed.size; // other policies are overridden there
   const changesAny = differences.length > 0 || introduced.length > 0 || ["created", "changed", "deleted"].some((name) => objects[name].length > 0);
   if (mistakes.length && !counts.length) {
@@ -144,7 +144,7 @@ function effective({ effective: differences }, routesAbove) {
   let free = SHOWN;
   const shown = [...groups].sort(([one], [other]) => byName(one, other)).map(([object, found], at) => {
     const routes = routesAbove(object);
-    const taken = found.sort((one, other) => Number(hasSameFields(one)) - Number(hasSameFields(other))).slice(0, Math.max(0, free));
+    const taken = found.sort((one, other) => Number(one.sameFields ?? false) - Number(other.sameFields ?? false)).slice(0, Math.max(0, free));
     free -= taken.length;
     return taken.length > 0 && h("details", { class: "group", ...(at < OPEN ? { open: true } : {}) },
       h("summary", {}, `${short(object)} (${numbered(targetsOf(found).size, "target")})`), nodeLink(object, `Show ${short(object)}`),
@@ -158,7 +158,7 @@ function effective({ effective: differences }, routesAbove) {
 /** Marks of the picture: objects of the manifests, and targets at which more than overridden policies changes. */
 function marks({ objects, effective: differences }) {
   const found = new Map();
-  for (const one of differences) if (!hasSameFields(one)) found.set(one.target, "△"); // it stays, also where it gets or loses its only policy
+  for (const one of differences) if (!one.sameFields) found.set(one.target, "△"); // it stays, also where it gets or loses its only policy
   for (const [name, sign] of [["created", "+"], ["changed", "△"], ["deleted", "−"]]) for (const key of objects[name]) found.set(key, sign);
   return found;
 }

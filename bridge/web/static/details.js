@@ -410,14 +410,9 @@ function withoutPart({ ifDeleted }) {
     ifDeleted.length > LISTED && h("p", { class: "quiet" }, `and ${ifDeleted.length - LISTED} paths more`));
 }
 
-/** Whether nothing but overridden policies differs between the sides of a difference. */
-export const hasSameFields = ({ before, after }) =>
-  before && after && JSON.stringify({ ...before, policies: [] }) === JSON.stringify({ ...after, policies: [] });
-
 /** Before and after of one path, as in the results of `impact` and `differences`: fields or, if they are the same, policies. */
 export function differencePart(difference) {
-  const { policyKind, path, before, after } = difference;
-  const isSame = hasSameFields(difference);
+  const { policyKind, path, before, after, sameFields: isSame } = difference;
   const side = (name, answer) => h("div", {}, h("h5", { class: "side" }, name),
     !answer ? h("p", { class: "quiet" }, "nothing") : isSame ? stack(answer.policies) : fieldTable([answer]));
   return h("div", { class: "difference" }, policyKind && h("p", {}, chip(policyKind), ` ${kindName(policyKind)}`), trail(path),

@@ -93,10 +93,10 @@ _sentence_bound := 3
 
 # The objects where all its paths have one outcome, by the overriding policy.
 _loss_texts(after, outcome) := array.slice(
-	[sprintf("is %s by %s on %s", [_verbs_of_loss[outcome], by, number]) |
+	[sprintf("is %s%s on %s", [_verbs_of_loss[outcome], by, number]) |
 		some deciders in sort({deciders | some reached in after.outcomes; deciders := _deciders(reached, outcome)})
 		objects := {object_key | some object_key, reached in after.outcomes; _deciders(reached, outcome) == deciders}
-		by := _names(deciders)
+		by := concat("", [sprintf(" by %s", [_names(deciders)]) | deciders != []])
 		number := _share(objects, after)
 	],
 	0, _sentence_bound,

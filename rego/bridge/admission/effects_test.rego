@@ -58,6 +58,17 @@ test_a_policy_that_is_overridden_in_part_says_where if {
 	}
 }
 
+test_a_policy_of_which_a_part_has_no_effect_names_nobody_if_none_overrides_it if {
+	kind := testing.policykind(object.union(testing.color_kind, {"merge": {"emptyLists": "Absent"}}))
+	others := [obj | some obj in testing.world; obj.metadata.name != kind.metadata.name]
+	pens := testing.color("infra", "pens", 1, [testing.ref("Gateway", "public")], {"strategy": "patch", "pens": {"ink": ["blue"]}})
+	warm := testing.color("shop", "warm", 2, [testing.ref("HTTPRoute", "cart")], {"strategy": "patch", "theme": "dark", "pens": {"ink": []}})
+	_warned(array.concat(others, [kind, pens]), 10, _create(warm)) == {
+		"ColorPolicy/shop/warm is partly overridden on 1 of 1 route",
+		"ColorPolicy/shop/warm becomes effective on 1 route of namespace shop",
+	}
+}
+
 test_at_most_three_overriding_policies_are_named if {
 	strict := [policy |
 		some place, field in ["theme", "text", "size", "shape"]

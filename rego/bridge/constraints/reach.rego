@@ -114,6 +114,21 @@ _unknown_entries(entry, known) := {problem |
 	_names_some(entry, "apiGroups")
 } else := set()
 
+# METADATA
+# description: |
+#   A Constraint, also one that is not active, may be meant for objects of a type: its match selects the type, or does not name
+#   kinds that exist.
+may_concern(name, object_type) if not _is_about_others(all_constraints[name], object_type)
+
+_is_about_others(constraint, object_type) if {
+	count(constraint.spec.match.kinds) > 0
+	every entry in constraint.spec.match.kinds {
+		_malformed_names(entry) == set()
+		_unknown_entries(entry, kinds.known_types) == set()
+	}
+	not matches_type(constraint.spec.match, object_type)
+}
+
 _names_some(entry, field) if {
 	count(object.get(entry, field, [])) > 0
 	not "*" in entry[field]

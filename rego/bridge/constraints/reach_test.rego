@@ -309,3 +309,20 @@ test_a_kind_or_group_that_does_not_exist_is_a_warning_of_a_policy_that_judges_ob
 		_unmatched(match) == set()
 	}
 }
+
+test_a_constraint_may_be_meant_for_the_types_that_it_matches_and_for_all_if_it_names_none_that_exist if {
+	some_match := {"kinds": [{"apiGroups": ["apps"], "kinds": ["Deployment"]}]}
+	about_routes := {concern |
+		some concern, match in {
+			"no match": null,
+			"all": {},
+			"routes": _routes,
+			"misspelled": _of(testing.gateway_group, "HTTPRout"),
+			"others": some_match,
+			"no list": {"kinds": "HTTPRoute"},
+		}
+		constraint := testing.with_spec(testing.resource("policybridge.io/v1alpha1", "Constraint", "", "some"), {"match": match})
+		constraints.may_concern("some", "gateway.networking.k8s.io/HTTPRoute") with input as testing.changed([constraint])
+	}
+	about_routes == {"no match", "all", "routes", "misspelled", "no list"}
+}

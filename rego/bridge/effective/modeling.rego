@@ -207,7 +207,7 @@ _is_value(found, feature) if {
 _without_label(policy_kind, path, outcomes) := {message |
 	object_key := keys.object_of(path[count(path) - 1])
 	label := kinds.target_condition(policy_kind, keys.type_of(object_key), "label")
-	of_namespace := object.get(lookup.namespace_labels(keys.namespace(object_key)), label, "")
+	of_namespace := object.get(lookup.namespace_labels(keys.namespace(object_key)), label, null)
 	name := object.get(lookup.get(object_key), ["metadata", "labels", label], of_namespace)
 	why := _why_unserved(name, keys.describe(object_key), label)
 	some one in outcomes
@@ -216,7 +216,9 @@ _without_label(policy_kind, path, outcomes) := {message |
 	message := sprintf("%s: it names %s", [keys.describe(one.policy), why])
 }
 
-_why_unserved("", described, label) := sprintf("%s, and neither that nor its Namespace has the label %s", [described, label])
+_why_unserved(null, described, label) := sprintf("%s, and neither that nor its Namespace has the label %s", [described, label])
+
+_why_unserved("", described, label) := sprintf("%s, whose label %s is empty", [described, label])
 
 # Istio reserves the name.
 _why_unserved("none", described, label) := sprintf("%s, whose label %s is none", [described, label])

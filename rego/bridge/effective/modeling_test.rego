@@ -218,6 +218,9 @@ test_the_label_of_the_target_decides_before_that_of_its_namespace if {
 	_doubts({}, {_label: "one"}) == []
 	_doubts({_label: "none"}, {_label: "one"}) == []
 	_doubts({}, {}) == ["TimeoutPolicy/shop/slow: it names Service/shop/web, and neither that nor its Namespace has the label example.com/served-by"]
+	every labels in [[{_label: "one"}, {_label: ""}], [{_label: ""}, {}]] {
+		_doubts(labels[0], labels[1]) == ["TimeoutPolicy/shop/slow: it names Service/shop/web, whose label example.com/served-by is empty"]
+	}
 	every labels in [[{_label: "one"}, {_label: "none"}], [{_label: "none"}, {}]] {
 		_doubts(labels[0], labels[1]) == ["TimeoutPolicy/shop/slow: it names Service/shop/web, whose label example.com/served-by is none"]
 	}

@@ -107,9 +107,15 @@ rejected_link(parent, child, reason) := {"parent": parent, "child": child, "reas
 rejected_backend(route_key, backend, number) := [{"reason": link.reason, "message": _rejection_message(link)} |
 	some link in rejected_backends(route_key, backend)
 	link.child in {backend, keys.section(backend, sprintf("%v", [number]))}
+	_is_about(link, number)
 ][0] if {
 	true
 } else := null
+
+# Of several refs to a Service, those with a port are served.
+_is_about(link, _) if link.reason != "PortNotSpecified"
+
+_is_about(_, 0)
 
 # The links that an object itself declares and that are ignored, in the form of `rejected_links`: those to its parents,
 # for a route also those to its backends, for a Gateway or ListenerSet those to its listeners; without messages, and

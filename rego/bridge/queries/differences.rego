@@ -82,8 +82,8 @@ _is_own(_, own, for_all) if own != for_all
 
 # The differences between the effective policies before and after a change, for each path `{target, policyKind, path,
 # before, after}`; null without a policy or target. A difference for one source only has that source as
-# `sourceNamespace`. A source without its own entry has the policies that are the same for all.
-_differences(befores, afters) := [object.union(difference, {"sourceNamespace": name | name != ""}) |
+# `sourceNamespace`, and one of overridden policies alone has `sameFields`. A source without its own entry has the policies that are the same for all.
+_differences(befores, afters) := [object.union_n([difference, {"sourceNamespace": name | name != ""}, {"sameFields": true | _has_same_fields(before, after)}]) |
 	some [kind, target] in sort({[kind, target] | some effective in [befores, afters]; some kind; some target, _ in effective[kind]})
 	at_before := object.get(befores, [kind, target], {})
 	at_after := object.get(afters, [kind, target], {})
@@ -98,3 +98,9 @@ _differences(befores, afters) := [object.union(difference, {"sourceNamespace": n
 	_is_own(name, [before, after], for_all)
 	difference := {"target": target, "policyKind": kind, "path": json.unmarshal(path), "before": engine.as_asked(before), "after": engine.as_asked(after)}
 ]
+
+_has_same_fields(before, after) if {
+	is_object(before)
+	is_object(after)
+	object.remove(before, ["policies"]) == object.remove(after, ["policies"])
+}

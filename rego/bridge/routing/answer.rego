@@ -7,13 +7,13 @@ import data.bridge.table
 # METADATA
 # description: |
 #   The answer to the request at the first entry point, `{gateway, listener, route, rule, backends, filters, filterBackends,
-#   failure, policies, also, nearest, undecided, warnings}`. `also` has the other entry points. `nearest` has no candidates
+#   failure, policies, also, nearest, undecided, warnings}`. `also` has the other entry points, with the ports of listeners. `nearest` has no candidates
 #   unless rules are undecided: they need the objects.
 answer := object.union_n([
 	{field: null | some field in ["gateway", "listener", "route", "rule", "failure", "nearest"]},
 	{field: [] | some field in ["backends", "filters", "filterBackends", "policies", "also", "undecided", "warnings"]},
 	{field: value | some field, value in _at(_ways_in[0])},
-	{"also": [_at(node) | some node in array.slice(_ways_in, 1, count(_ways_in))]},
+	{"also": [object.union(_at(node), object.filter(table.listeners[node], ["port"])) | some node in array.slice(_ways_in, 1, count(_ways_in))]},
 	_result,
 ])
 

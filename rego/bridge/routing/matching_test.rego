@@ -59,7 +59,7 @@ _names := ["exact", "post", "any", "open", "pattern", "heavy", "call", "every-ca
 
 _table := {
 	"entries": {_gateway: {"default": {"*": _orders}, "HTTP": {"*": [_orders[1]]}, "TLS": {"*": []}, "TCP": {"*": [[[0, 0], 3, _web, 90, "TCP"]]}}},
-	"listeners": {_secure: _listener("Gateway/infra/public#secure"), _web: _listener("Gateway/infra/public#web")},
+	"listeners": {_secure: object.union(_listener("Gateway/infra/public#secure"), {"port": 443}), _web: _listener("Gateway/infra/public#web")},
 	"hosts": {_web: {"any": {"shop.example.com": true, "*.example.com": true, "odd.org": true, "many.org": true}, "GRPC": {"shop.example.com": true}}},
 	"matches": {_web: {
 		"any": {
@@ -109,7 +109,7 @@ test_more_specific_hostnames_are_a_warning_and_other_listeners_are_named if {
 	found := _asked({"host": "shop.example.com", "path": "/x"})
 	[one.reason | some one in found.warnings] == ["MoreSpecificHostname"]
 	contains(found.warnings[0].message, "HTTPRoute/shop/exact has the more specific hostname shop.example.com")
-	[one.listener | some one in found.also] == [_secure]
+	[[one.listener, one.port] | some one in found.also] == [[_secure, 443]]
 }
 
 test_heavy_patterns_leave_the_rule_undecided if {

@@ -67,6 +67,7 @@ about_listener(node) := {
 	keys.is_frontend(node)
 } else := {
 	"gateway": gateway_of(node),
+	"port": object.get(hierarchy.listener(node), "port", null),
 	"protocol": hierarchy.listener(node).protocol,
 	"specificity": requests.specificity(hostname(node)),
 	"implementation": implementation(node),

@@ -2,6 +2,7 @@ package bridge.v1
 
 import data.bridge.admission as deciding
 import data.bridge.constraints as judging
+import data.bridge.lib.keys
 import data.bridge.problems as finding
 import data.bridge.queries
 
@@ -123,15 +124,23 @@ audit_keys := problem if {
 # METADATA
 # description: |
 #   The condition Accepted of each of `constraints`, or of all, and the types that it names and that are not `replicated`.
-#   With `counted`, also the violations in the form of its status.
+#   With `counted`, also the violations in the form of its status; with `objects`, only Constraints that may be meant for one of them.
 # entrypoint: true
 constraints := problem if {
 	problem := _audit_problem
 } else := [entry |
 	some name in sort(_constraints)
 	judging.all_constraints[name]
+	_may_concern_some(name)
 	entry := judging.report(name, object.get(input, "replicated", null), object.get(input, ["counted", name], null))
 ]
+
+_may_concern_some(_) if object.get(input, "objects", null) == null
+
+_may_concern_some(name) if {
+	some key in input.objects
+	judging.may_concern(name, keys.type_of(key))
+}
 
 _audit_problem := queries.not_ready if {
 	true

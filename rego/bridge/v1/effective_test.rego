@@ -278,6 +278,7 @@ test_an_overridden_policy_changes_only_the_named_owner if {
 	found := _impact_of([_cart_policy, _pay_policy], {"policy": "example.com/ColorPolicy/shop/cart"})
 	difference := [difference | some difference in found.ifDeleted; difference.target == testing.cart_pay][0]
 	difference.before.spec == difference.after.spec
+	{one.target: object.get(one, "sameFields", false) | some one in found.ifDeleted} == {testing.cart_pay: true, _rule_one: false}
 	count(difference.before.policies) == 2
 	count(difference.after.policies) == 1
 }
