@@ -18,21 +18,20 @@ violations_at(target, parameters, _) := {{"message": "parameters.kinds must be a
 		why := target.policies[kind].unknown
 	}
 	unknown != set()
-} else := _missing(target, public, parameters) if {
+} else := _missing(target.policies, public, parameters) if {
 	target.gateway
 	public := _public(target.hostnames, object.get(parameters, "internalHostnames", []))
 	public != []
 } else := set()
 
-_missing(target, public, parameters) := misspelled if {
+_missing(effects, public, parameters) := misspelled if {
 	field := object.get(parameters, "field", "")
 	misspelled := {{"message": message, "severity": "unknown"} |
 		some kind in parameters.kinds
 		message := effective_targets.misspelled(kind, object.get({"": "/"}, field, field))
 	}
 	misspelled != set()
-} else := {{"message": message, "severity": "high", "policies": _others(target.policies, parameters.kinds), "extent": extent}} if {
-	extent := array.concat(public, effective_targets.matches(target))
+} else := {{"message": message, "severity": "high", "policies": _others(effects, parameters.kinds), "extent": public}} if {
 	message := sprintf("no %s is in effect for %s", [_wanted(parameters), concat(", ", public)])
 }
 

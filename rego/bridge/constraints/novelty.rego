@@ -8,7 +8,7 @@ import data.bridge.hierarchy
 #   The difference between the violations of two states, rows of the query `violations` with `identified`: those that are
 #   `introduced`, `fixed` and `unchanged`. A violation is the same if the Constraint, the object, the target and the field
 #   are, whatever its message; a worse one is introduced, a better one is unchanged, and one that denies is introduced where
-#   none did. A section is the same target if its name is, or what it matches.
+#   none did. A section is the same target if its name is, or what it matches, and a rule also takes no other requests.
 compared(before, after) := {
 	"introduced": {row | some row in introduced},
 	"fixed": {row | some row in before; _same(row, afterwards) == []},
@@ -25,9 +25,25 @@ introduced_in(before, after) := {row | some row in after; not _is_known(row, kno
 _is_known(row, known) if {
 	former := _same(row, known)
 	former != []
+	_takes_no_more(row, former)
 	_is_exempt_as(row, former)
 	_is_denied_as(row, former)
 	_is_covered(_identity(row).extent, [_identity(one).extent | some one in former])
+}
+
+# A rule that takes other requests than before is another one, whatever its name: for these it was another rule's value.
+_takes_no_more(row, former) if {
+	before := {section | some one in former; some section in _identity(one).sections}
+	every section in _identity(row).sections {
+		_is_taken_before(section, before)
+	}
+}
+
+_is_taken_before(section, _) if not effective_targets.is_match(section)
+
+_is_taken_before(section, before) if {
+	some other in before
+	effective_targets.takes_all(other, section)
 }
 
 # A violation that an exemption no longer covers is a new one.
@@ -70,8 +86,8 @@ _identity(row) := row.details.identity if {
 } else := {"sections": [""], "extent": row.message}
 
 # A violation of the extent `after` is no worse than those of the extents `before` together: a number is no greater than
-# one of them, also each number of an object; each name of a list is in one of them, or below a wildcard, or a match whose
-# requests another match takes; another value is the same.
+# one of them, also each number of an object; each name of a list is in one of them, or below a wildcard; another value is
+# the same.
 _is_covered(after, before) if {
 	is_number(after)
 	_is_within(after, before)
@@ -110,9 +126,4 @@ _is_named(_, names) if names["*"]
 _is_named(name, names) if {
 	some other in names
 	hierarchy.is_below_wildcard(name, other)
-}
-
-_is_named(name, names) if {
-	some other in names
-	effective_targets.takes_all(other, name)
 }

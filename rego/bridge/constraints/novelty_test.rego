@@ -53,7 +53,7 @@ test_more_names_are_worse_and_names_below_a_wildcard_are_not if {
 
 _path(type, value) := json.marshal({"path": {"type": type, "value": value}})
 
-_matched(match) := _violation("cart", "m", _at(["#pay", match], ["a.org", match]))
+_matched(match) := _violation("cart", "m", _at(["#pay", match], ["a.org"]))
 
 test_a_rule_that_takes_more_requests_is_worse_and_one_that_takes_fewer_is_not if {
 	any := `"any"`
@@ -71,6 +71,19 @@ test_a_rule_that_takes_more_requests_is_worse_and_one_that_takes_fewer_is_not if
 	constraints.introduced_in([_matched(_path("PathPrefix", "/a"))], [pattern]) == {pattern}
 	constraints.introduced_in([pattern], [pattern]) == set()
 }
+
+test_a_rule_takes_more_requests_whatever_the_extent_of_its_violation_is if {
+	match := _matches
+	every after in [["#pay", match.pay, match.all], ["#pay", match.all], [match.pay, match.all]] {
+		constraints.introduced_in([_violation("cart", "x", _at(["#pay", match.pay], 30))], [_violation("cart", "x", _at(after, 30))]) != set()
+	}
+	others := [_violation("cart", "x", _at(["#pay", match.pay], 30)), _violation("cart", "x", _at(["#all", match.all], 30))]
+	constraints.introduced_in(others, [_violation("cart", "x", _at(["#pay", match.all, match.pay], 30))]) == set()
+	listener := _violation("cart", "x", _at(["#web", `[80,""]`], 30))
+	constraints.introduced_in([listener], [_violation("cart", "x", _at(["#web", `[81,""]`], 30))]) == set()
+}
+
+_matches := {"pay": _path("Exact", "/pay"), "all": _path("PathPrefix", "/")}
 
 test_each_bound_of_a_value_counts_alone if {
 	above := _violation("cart", "m", _at(["#pay"], {"maximum": 20}))

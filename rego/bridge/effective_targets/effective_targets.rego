@@ -391,8 +391,8 @@ covers(hostname, hostname)
 covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 
 # METADATA
-# description: What the rule of a target matches, a text for each match, in queries that compare states; otherwise none.
-matches(target) := [text | some text in object.get(target, "sections", []); _match_in(text)]
+# description: One of the `sections` of a target is what a rule matches.
+is_match(text) if _match_in(text)
 
 # METADATA
 # description: One of these texts takes all requests of another one.
