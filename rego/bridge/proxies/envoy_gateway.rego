@@ -20,6 +20,7 @@ vendor := {
 	"name": "Envoy Gateway",
 	"targets": [concat("/", [keys.gateway_api, kind]) | some kind in ["Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute"]],
 	"fields": _fields,
+	"elsewhere": {_btp: {"/rateLimit/global": "the rate limit service has the limits, not the proxy"}},
 	# A Gateway has proxies of its own, or those of its class (EnvoyProxy, `mergeGateways`), in the controller's namespace, or in
 	# its own namespace (`GatewayNamespace` of the controller). Pods with these labels in other namespaces may belong to other users.
 	"pods": {"gateway.envoyproxy.io/gatewayclass-controller": {

@@ -26,6 +26,13 @@ vendor := {
 	"section": "listeners",
 	"names": "all",
 	"fields": {kind: {} | some kind in _kinds},
+	"elsewhere": {kind: {"": where} | some name, where in _elsewhere; kind := _kinds[name]},
+}
+
+_elsewhere := {
+	"authpolicy.kuadrant.io": "Authorino has the rules, not the proxy",
+	"ratelimitpolicy.kuadrant.io": "Limitador has the limits, not the proxy",
+	"tokenratelimitpolicy.kuadrant.io": "Limitador has the limits, not the proxy",
 }
 
 _filter := "filter of Kuadrant"

@@ -20,6 +20,7 @@ _vendors[name] := {
 	"targets": {type | some type in about.targets},
 	"fields": about.fields,
 	"partly": object.get(about, "partly", {}),
+	"elsewhere": object.get(about, "elsewhere", {}),
 	"section": object.get(about, "section", ""),
 	"names": object.get(about, "names", ""),
 } if {
@@ -474,7 +475,10 @@ _is_below(path, pointers) if {
 	startswith(concat("", [path, "/"]), concat("", [pointer, "/"]))
 }
 
-_why_unread(vendor, kind, path) := sprintf("the proxy has %s, but the rules for %s do not compare this field", [max(above), vendor]) if {
+_why_unread(vendor, kind, path) := where if {
+	some pointer, where in _vendors[vendor].elsewhere[kind]
+	_is_below(path, {pointer})
+} else := sprintf("the proxy has %s, but the rules for %s do not compare this field", [max(above), vendor]) if {
 	above := {pointer |
 		some pointer, about in _vendors[vendor].fields[kind]
 		about.form == "Present"

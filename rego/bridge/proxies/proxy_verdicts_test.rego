@@ -170,6 +170,17 @@ test_filter_that_is_there_does_not_verify_its_fields if {
 	_row(query).message == "the proxy has /faultInjection, but the rules for Envoy Gateway do not compare this field"
 }
 
+test_field_that_a_service_beside_the_proxy_has_cannot_be_read if {
+	policy := _traffic("limits", {"rateLimit": {"global": {"rules": [{"limit": {"requests": 5, "unit": "Minute"}}]}}})
+	query := _asked(testing.cart_pay, [policy], [_family(_btp, {"/rateLimit/global": true})])
+	[_row(query).field, _row(query).state, _row(query).message] == [
+		"/rateLimit/global/rules",
+		"cannot be read",
+		"the rate limit service has the limits, not the proxy",
+	]
+	_states(_asked(testing.cart_pay, [policy], [_family(_btp, {"/rateLimit/global": null})])) == {"/rateLimit/global": "missing in the proxy"}
+}
+
 test_part_without_a_filter_is_missing_as_a_whole if {
 	policy := _traffic("limits", {"faultInjection": {"abort": {"percentage": 5}}})
 	_states(_asked(testing.cart_pay, [policy], [_family(_btp, {"/faultInjection": null})])) == {"/faultInjection": "missing in the proxy"}
