@@ -31,10 +31,15 @@ _with_place(fact, places) := object.union(object.remove(fact, ["about"]), {"abou
 	true
 } else := fact
 
-_with_nodes(fact) := object.union(fact, nodes) if {
-	nodes := {field: node | some field in ["target", "via"]; node := _canonical(fact[field]); node != fact[field]}
-	nodes != {}
-} else := fact
+# Most facts have the names of the hierarchy, or none.
+_with_nodes(fact) := fact if {
+	_is_canonical(object.get(fact, "target", ""))
+	_is_canonical(object.get(fact, "via", ""))
+} else := object.union(fact, {field: _canonical(fact[field]) | some field in ["target", "via"]})
+
+_is_canonical("")
+
+_is_canonical(node) if _canonical(node) == node
 
 _canonical(node) := hierarchy.canonical_key(node) if {
 	true

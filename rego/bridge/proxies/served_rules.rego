@@ -18,13 +18,24 @@ _shown := 3 # of the matches that a message names
 #   about a policy.
 rule_rows := [row | some node in input.targets; some row in rule_rows_of(node)]
 
-rule_rows_of(node) := [object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) |
-	served := [one | some one in input.found[node]; object.get(one, "match", "none") != "none"; one.via != ""]
+# The first form is that of most rules, with fewer expressions.
+rule_rows_of(node) := [_row_at(node, one.proxy, one.via, input.found[node])] if {
+	[one] := input.found[node]
+	_is_served(one)
+} else := [_row_at(node, proxy, via, entries) |
+	served := [one | some one in input.found[node]; _is_served(one)]
 	some [proxy, via] in {[one.proxy, one.via] | some one in served}
 	entries := [one | some one in served; one.proxy == proxy; one.via == via]
-	route_key := keys.object_of(node)
-	row := _rule_row(node, via, entries, _hosts(index.facts(route_key).hostnames, via))
 ]
+
+_is_served(one) if {
+	object.get(one, "match", "none") != "none"
+	one.via != ""
+}
+
+_row_at(node, proxy, via, entries) := object.union(row, {"target": node, "policyKind": "", "path": [via], "proxy": proxy}) if {
+	row := _rule_row(node, via, entries, _hosts(index.facts(keys.object_of(node)).hostnames, via))
+}
 
 # METADATA
 # description: Why the requests of a rule on a path may not be those at which the proxy has its policies, as texts.
