@@ -17,7 +17,9 @@ from bridge.cli.output import print_error
 from bridge.queries.names import CommandError
 
 if TYPE_CHECKING:
+    from bridge.admission.guardrails import JudgeChange
     from bridge.cli.table import Block
+    from bridge.offline.modules import ReadServed
     from bridge.settings.model import Setting, Settings
     from bridge.sidecar.program import Running
 
@@ -96,9 +98,12 @@ def run(config: Path | None, **flags: Any) -> None:
         tracing.start(os.environ)
     except tracing.TracingError as error:
         raise CommandError(str(error)) from error
-    judge = ChangeJudge(settings).judge
+
+    def judging(served: ReadServed) -> JudgeChange:
+        return ChangeJudge(settings, served).judge
+
     try:
-        asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), judge, read))
+        asyncio.run(serve(settings, lambda running: report(settings, running), site_of(settings), judging, read))
     finally:
         tracing.stop()
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bridge.kube.kube_client import KubeClient
     from bridge.kube.object_details import ObjectDetails
-    from bridge.offline.modules import ModulesThere, SettledModules
+    from bridge.offline.modules import ModulesThere, ReadServed, SettledModules
     from bridge.settings.model import Settings
     from bridge.sources.known_fields import Doubt
 
@@ -155,13 +155,13 @@ class Engine:
 class RunningEngines:
     """Makes engines on the OPA of a running bridge, which share its modules as last read, and the room for one change.
 
-    `settings` are those of policies.
+    `settings` are those of policies, `served` is that of `ModulesThere`.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, served: ReadServed = lambda _: None) -> None:
         from bridge.offline.modules import ModulesThere
 
-        self._modules = ModulesThere(settings)
+        self._modules = ModulesThere(settings, served)
         self._room = asyncio.Semaphore(1)
 
     def on(self, opa: Opa) -> Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -18,12 +19,12 @@ from bridge.opa.bundle import Bundle
 from bridge.opa.errors import OpaError
 from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
-from bridge.opa.shipped import Shipped, shipped, shipped_guardrails
+from bridge.opa.shipped import Shipped, reduced, shipped, shipped_guardrails
 from bridge.policy_loader import reporter
-from bridge.policy_loader.assembly import MERGING, assemble, generated, kubernetes_view, submissions_behind
+from bridge.policy_loader.assembly import MERGING, assemble, generated, kubernetes_view, paths_named, submissions_behind
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.compile_check import Checker
-from bridge.policy_loader.judgement import Judge, failures_by_author, select
+from bridge.policy_loader.compile_check import PARSE_ERROR, Checker
+from bridge.policy_loader.judgement import Judge, ServedModules, failures_by_author, select
 from bridge.policy_loader.submissions import (
     CONFIG_MAP,
     GUARDRAILS,
@@ -110,11 +111,16 @@ def shipped_only(guardrails: Iterable[str]) -> set[str]:
 
 
 async def settle_changed(
-    before: SettledModules, applied: Iterable[Object], deleted: Collection[Key], guardrails: Iterable[str]
+    before: SettledModules,
+    applied: Iterable[Object],
+    deleted: Collection[Key],
+    guardrails: Iterable[str],
+    queries: Iterable[str] | None = None,
 ) -> SettledModules:
     """Return the bundle after objects were applied and deleted, with these guardrails.
 
-    Raises like `settle_manifests`.
+    With `queries` modules are checked with those of the bridge that these reach, and with all only if they fail: rules
+    that no query evaluates may not compile with them. Raises like `settle_manifests`.
     """
     applied = list(applied)
     received = await _submitted(before, applied, deleted)
@@ -122,8 +128,34 @@ async def settle_changed(
     left = {author: one for author, one in before.active.items() if author in received}
     if not before.keeps_last_good:
         left = {author: one for author, one in left.items() if author not in changed}
-    found = await _settle(received, guardrails, before.settings, active=left, base=before.shipped, view=before.view)
+    settle = functools.partial(_settle, received, guardrails, before.settings, active=left, view=before.view)
+    base = (
+        before.shipped
+        if queries is None
+        else _reduce(before, [*left.values(), *received.values()], guardrails, queries)
+    )
+    found = await settle(base=base)
+    if queries is not None and any(one.code != PARSE_ERROR for problems in found.problems.values() for one in problems):
+        found = await settle(base=before.shipped)
     return replace(found, keeps_last_good=before.keeps_last_good)
+
+
+def with_reached(one: SettledModules, other: SettledModules, queries: Iterable[str]) -> SettledModules:
+    """Return modules with those of the bridge that these queries reach, and what the modules of either set reach."""
+    active = [*one.active.values()]
+    base = _reduce(one, [*active, *other.active.values()], one.guardrails | other.guardrails, queries)
+    made = generated(active, one.view, one.guardrails)
+    return replace(one, bundle=assemble(base, active, made))
+
+
+def _reduce(
+    before: SettledModules, submissions: Sequence[Submission], guardrails: Iterable[str], queries: Iterable[str]
+) -> Shipped:
+    texts = [text for one in submissions for texts in (one.modules, one.tests) for text in texts.values()]
+    texts += shipped_guardrails(guardrails).values()
+    texts += generated(submissions, before.view, frozenset(guardrails)).values()
+    named = {path for text in texts for path in paths_named(text)}
+    return reduced(before.shipped, rego_root(), queries, named)
 
 
 async def alters_behind(
@@ -168,7 +200,9 @@ async def read_modules(opa: Opa, settings: Settings) -> SettledModules:
     modules, roots = await opa.modules(), await opa.bundle_roots()
     received = _Received()
     for author in {one.author for one in modules if one.author}:
-        received.put(Submission(author, "", modules={one.name: one.text for one in modules if one.author == author}))
+        own = [one for one in modules if one.author == author]
+        old = any(one.old for one in own)
+        received.put(Submission(author, "", modules={one.name: one.text for one in own}, old=old))
     for path in roots:
         # Data is a ConfigMap's, at its namespace and name; modules at, above or below it are not allowed.
         if len(path) == 2 and is_of_author(path) and not any(overlap(path, one.package) for one in modules):
@@ -178,27 +212,40 @@ async def read_modules(opa: Opa, settings: Settings) -> SettledModules:
     base = shipped(rego_root(), stored.get("bounds", {}), stored.get("versions", {}))
     view = next((one.text for one in modules if one.package == VIEW), "")
     guardrails = frozenset(".".join(path) for path in roots if path[:2] == GUARDRAILS and not is_of_author(path))
-    bundle = assemble(base, [*received.values()], generated([*received.values()], view, guardrails))
-    return SettledModules(bundle, {}, (), received, received, base, view, guardrails, settings, keeps_last_good=True)
+    return _settled(ServedModules(base, [*received.values()], view, guardrails), settings)
+
+
+ReadServed = Callable[[str], ServedModules | None]  # by the revision of a bundle; None if it is unknown
 
 
 class ModulesThere:
     """The modules in a running OPA, which are read again if its bundle is another one.
 
-    `settings` are those of policies; by default of the environment.
+    `settings` are those of policies; by default of the environment. `served` has what this process serves: OPA writes
+    megabytes to list its modules.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, served: ReadServed = lambda _: None) -> None:
         self._settings = settings or policy_settings()
+        self._served = served
         self._revision: str | None = None
         self._modules: SettledModules | None = None
 
     async def read(self, opa: Opa) -> SettledModules:
-        """Return the result of `read_modules`."""
+        """Return the result of `read_modules`, without a query where the set of this revision is known."""
         revision = await opa.bundle_revision()
         if self._modules is None or revision is None or revision != self._revision:
-            self._revision, self._modules = revision, await read_modules(opa, self._settings)
+            served = self._served(revision) if revision else None
+            modules = _settled(served, self._settings) if served else await read_modules(opa, self._settings)
+            self._revision, self._modules = revision, modules
         return self._modules
+
+
+def _settled(served: ServedModules, settings: Settings) -> SettledModules:
+    base, submissions, view, guardrails = served
+    active = {one.author: one for one in submissions}
+    bundle = assemble(base, submissions, generated(submissions, view, guardrails))
+    return SettledModules(bundle, {}, (), active, active, base, view, guardrails, settings, keeps_last_good=True)
 
 
 def is_of_author(root: DataPath) -> bool:

@@ -79,12 +79,16 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Module(msgspec.Struct, frozen=True):
-    """A module in OPA: the object that submitted it (None: the bridge's own), its name there, its package, its text."""
+    """A module in OPA: the object that submitted it (None: the bridge's own), its name there, its package, its text.
+
+    `old` ones are Rego v0.
+    """
 
     author: Key | None
     name: str
     package: tuple[str, ...]
     text: str
+    old: bool = False
 
 
 class _StatusResult(msgspec.Struct):
@@ -252,12 +256,18 @@ class Opa:
     async def modules(self) -> list[Module]:
         """Return all modules in OPA."""
         found = []
+        versions = [
+            bundle.get("manifest", {}).get("file_rego_versions") or {}
+            for bundle in (await self.get("system/bundles") or {}).values()
+        ]
+        old = {path.strip("/") for files in versions for path, version in files.items() if version == 0}
         for module in _decode(await self._send_read("GET", "/v1/policies")).get("result", []):
             path = tuple(str(term["value"]) for term in module["ast"]["package"]["path"][1:])
             submitted = _SUBMITTED.search(module["id"])
             author = parse_key(submitted[1]) if submitted else None
             name = unquote(module["id"].rpartition("/")[2])
-            found.append(Module(author, name, path, module.get("raw", "")))
+            is_old = submitted is not None and module["id"][submitted.start() :].strip("/") in old
+            found.append(Module(author, name, path, module.get("raw", ""), is_old))
         return found
 
     async def modules_by_author(self) -> dict[Key, list[str]]:

@@ -12,7 +12,7 @@ import contextlib
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -66,6 +66,12 @@ def shipped(
     packages = {f"bridge/{prepared.modules[path].package.partition('.')[0]}" for path in modules}
     data = {SETTINGS: {**prepared.data, "bounds": dict(bounds), "versions": dict(versions)}}
     return Shipped(modules, data, frozenset({*packages, SETTINGS}))
+
+
+def reduced(found: Shipped, root: Path, queries: Iterable[str], named: Iterable[tuple[str, ...]]) -> Shipped:
+    """Return the part that these queries reach, and that other modules name: parts of `data`, as far as written out."""
+    modules = reached(_read_files(root)[1].modules, queries, named)
+    return replace(found, modules=modules)
 
 
 @cache
@@ -192,20 +198,36 @@ def prepare(
     return made
 
 
-def reached(modules: Mapping[str, Module], queries: Iterable[str]) -> dict[str, str]:
-    """Return the modules with only the rules that these queries of the contract reach; lines keep their numbers."""
+def reached(
+    modules: Mapping[str, Module], queries: Iterable[str], named: Iterable[tuple[str, ...]] = ()
+) -> dict[str, str]:
+    """Return the modules with only the rules that these queries of the contract reach; lines keep their numbers.
+
+    Rules at, above and below the parts of `data` that are `named` are reached, too.
+    """
     uses: dict[str, set[str]] = defaultdict(set)
     for module in modules.values():
         for rule in module.rules:
             uses[f"{module.package}.{rule.name}"].update(rule.uses)
     found: set[str] = set()
-    waiting = {f"v1.{name}" for name in queries}
+    waiting = {f"v1.{name}" for name in queries} | _find_named([*uses], named)
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
             waiting |= uses.get(name, set())
     return {path: text for path, module in modules.items() if (text := _write_rules(module, found))}
+
+
+def _find_named(rules: Collection[str], named: Iterable[tuple[str, ...]]) -> set[str]:
+    """Return the rules at, above and below parts of `data`."""
+    found: set[str] = set()
+    for path in {path for path in named if path[:1] in {(), ("bridge",)}}:
+        at = ".".join(path[1:])
+        found.update(
+            rule for rule in rules if not at or f"{rule}.".startswith(f"{at}.") or f"{at}.".startswith(f"{rule}.")
+        )
+    return found
 
 
 def _write_rules(module: Module, found: set[str]) -> str:

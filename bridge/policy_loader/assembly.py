@@ -284,10 +284,10 @@ _PURE = ("bridge", "lib")  # packages that read no objects
 
 def mentions(submission: Submission) -> set[DataPath]:
     """Return the parts of `data` that modules name, as far as the names are written out."""
-    return {path[:MOST_PARTS] for text in submission.modules.values() for path in _paths_named(text)}
+    return {path[:MOST_PARTS] for text in submission.modules.values() for path in paths_named(text)}
 
 
-def _paths_named(text: str) -> set[DataPath]:
+def paths_named(text: str) -> set[DataPath]:
     """Return the parts of `data` that Rego names."""
     mentioned = {found[1] for found in _MENTION.finditer(text)}
     return {tuple(part[1] or part[2] for part in _SEGMENT.finditer(mention)) for mention in mentioned}
@@ -300,7 +300,7 @@ def reads_objects(submissions: Collection[Submission]) -> bool:
     """
     own = Parts((path, path) for one in submissions for path in (*one.claimed, *one.data, _PURE))
     texts = (text for submission in submissions for text in submission.modules.values())
-    return not all(own.contains(path) for text in texts for path in _paths_named(_COMMENT.sub("", text)))
+    return not all(own.contains(path) for text in texts for path in paths_named(_COMMENT.sub("", text)))
 
 
 VIEW_FILE = "kubernetes.rego"  # the path of the view in the bundle

@@ -74,6 +74,15 @@ async def no_obstacles(_: Collection[DataPath]) -> Mapping[DataPath, str]:
     return {}
 
 
+class ServedModules(NamedTuple):
+    """A served set: the bridge's own modules and data, the active submissions, the view, and the shipped guardrails."""
+
+    shipped: Shipped
+    submissions: Sequence[Submission]
+    view: str
+    guardrails: frozenset[str]
+
+
 class Judge:
     """Checks whole sets and remembers the results, and makes their bundles.
 
@@ -174,6 +183,11 @@ class Judge:
             for head in found
             if isinstance(head, RuleHead) and (package := places.packages.get(head.path))
         ]
+
+    def describe(self, submissions: Sequence[Submission]) -> ServedModules:
+        """Return of what the bundle of a set is made."""
+        view, guardrails, _ = self._generated
+        return ServedModules(self._shipped, submissions, view, guardrails)
 
     def bundle(self, submissions: Sequence[Submission], *, replicated: bool = False) -> Bundle:
         """Return the bundle of a set; with `replicated` for an OPA to which a bridge writes objects."""

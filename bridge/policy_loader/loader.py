@@ -41,6 +41,7 @@ from bridge.policy_loader.judgement import (
     Chosen,
     Judge,
     Problems,
+    ServedModules,
     describe_for,
     fails_on_examples,
     failures_by_author,
@@ -302,6 +303,7 @@ class Loader:
         self._published: dict[str, dict[str, str]] | None = None  # STATES_OF_MODULES, None if it is unknown
         self._number = 0  # of selected sets
         self._served: list[Submission] = []
+        self._described: tuple[str, ServedModules] | None = None  # the served set by its revision
         self._former: list[Submission] = []  # the previously served set
         self._contents: dict[str, Mapping[Key, Submission]] = {}  # of bundles that OPA may have, by revision
         self._failures: list[Failure] = []  # versions that the next selection withdraws
@@ -331,6 +333,10 @@ class Loader:
     def was_served_recently(self, revision: str) -> bool:
         """Return whether a bundle was replaced so recently that OPA may not have its successor yet."""
         return self._activation.was_served_recently(revision)
+
+    def describe_served(self, revision: str) -> ServedModules | None:
+        """Return the served set if its bundle has this revision."""
+        return self._described[1] if self._described and self._described[0] == revision else None
 
     @property
     def unready(self) -> str:
@@ -922,6 +928,7 @@ class Loader:
         kept = {self._confirmed, self._activation.handed, self.revision}
         self._contents = {revision: content for revision, content in self._contents.items() if revision in kept}
         self._contents[bundle.revision] = {submission.author: submission for submission in self._served}
+        self._described = (bundle.revision, self._judge.describe(self._served))
         digests = (digest(self._served, HIERARCHY), digest(self._served, STRATEGIES))
         before, self._digests = self._digests, digests
         if bundle.revision != self.revision:

@@ -26,15 +26,22 @@ from bridge.queries.states import PlannedChange, States, opened_states, plan_cha
 from bridge.sources.pruning import prune
 
 if TYPE_CHECKING:
+    from bridge.offline.modules import ReadServed
     from bridge.opa.client import Opa
     from bridge.settings.model import Settings
 
 
-class ChangeJudge:
-    """Judges requests by what guardrails find before and after them. `settings` are those of policies."""
+QUERIES = frozenset({"audit_keys", "compared_violations", "guarded_targets", "violations"})  # to states apart
 
-    def __init__(self, settings: Settings) -> None:
-        self._engines = RunningEngines(settings)
+
+class ChangeJudge:
+    """Judges requests by what guardrails find before and after them.
+
+    `settings` are those of policies, `served` has the modules that this process serves.
+    """
+
+    def __init__(self, settings: Settings, served: ReadServed = lambda _: None) -> None:
+        self._engines = RunningEngines(settings, served)
 
     async def judge(self, opa: Opa, request: msgspec.Raw, names: Sequence[str], seconds: float) -> Mapping[str, Any]:
         """Return what these Constraints find in the state after an AdmissionRequest that they do not find before it.
@@ -59,16 +66,28 @@ class ChangeJudge:
     ) -> None:
         engine = self._engines.on(opa)
         change = await _plan(engine, request)
-        async with opened_states(engine, change, points=JUDGING) as states:
+        async with opened_states(engine, change, points=JUDGING, queries=QUERIES) as states:
             objects = await _find_judged(states, change, names)
+            compared = states
             for batch in batches(objects, BATCH):
-                before, after = await asyncio.gather(
-                    *(state.violations(batch, names, identified=True) for state in (states.before, states.after))
-                )
-                compared = await states.after.opa.query("compared_violations", {"before": before, "after": after})
-                introduced += compared["introduced"]
+                found = await _compare(compared, batch, names)
+                # An object that was repaired meanwhile has a violation after the change, and none before it.
+                if found and compared.open_stored and (stored := await compared.open_stored()):
+                    compared = stored
+                    found = await _compare(compared, batch, names)
+                introduced += found
                 if _denies(introduced):
                     return
+
+
+async def _compare(states: States, objects: Sequence[str], names: Sequence[str]) -> list[Entry]:
+    """Return what these Constraints find at objects after the change, and not before it."""
+    before, after = await asyncio.gather(
+        *(state.violations(objects, names, identified=True) for state in (states.before, states.after))
+    )
+    compared = await states.after.opa.query("compared_violations", {"before": before, "after": after})
+    introduced: list[Entry] = compared["introduced"]
+    return introduced
 
 
 def _denies(rows: Sequence[Entry]) -> bool:

@@ -6,7 +6,7 @@ the change have it as their input `changes`. A change of Rego has an OPA of its 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from bridge.queries.names import (
     read_reference,
     short_key,
 )
+from bridge.replicator.replicator import QUERIES_OF_SYNC
 from bridge.sources.defaults import Defaulter
 from bridge.sources.known_fields import fields_of, without_unknown_fields
 from bridge.sources.pruning import prune
@@ -308,44 +309,73 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """The states before and after a change. `apart`: in two OPAs, which are compared as a whole."""
+    """The states before and after a change. `apart`: in two OPAs, which are compared as a whole.
+
+    The one before may be that of a running OPA, whose objects change: `open_stored` returns the two states of the
+    stored objects from which the one after was made, None if these have not changed.
+    """
 
     before: State
     after: State
     apart: bool = False
+    open_stored: Callable[[], Awaitable[States | None]] | None = None
 
 
 @asynccontextmanager
 async def opened_states(
-    engine: Engine, change: PlannedChange, *, points: Collection[DataPath] | None = None
+    engine: Engine,
+    change: PlannedChange,
+    *,
+    points: Collection[DataPath] | None = None,
+    queries: Collection[str] | None = None,
 ) -> AsyncIterator[States]:
     """Yield the states of an engine's source before and after a change.
 
-    With `points` only results count that depend on modules below these extension points. Raises OpaError, ToolError or
+    With `points` only results count that depend on modules below these extension points. `queries` are those that are
+    sent to states apart, whose OPA then has only the rules that they reach; None: any. Raises OpaError, ToolError or
     CheckError if a second OPA is needed and cannot be filled or started.
     """
-    modules = await _changed_modules(engine, change, points)
+    sent = None if queries is None else {*queries, *QUERIES_OF_SYNC}
+    revision = await engine.opa.bundle_revision() if engine.running else None
+    modules = await _changed_modules(engine, change, points, sent)
     if modules is None:
         yield States(State(engine.opa), State(engine.opa, change.changes))
         return
     from bridge.offline.engine import open_objects
-    from bridge.offline.modules import guardrails_named
+    from bridge.offline.modules import guardrails_named, with_reached
+    from bridge.policy_loader.assembly import reads_objects
 
     before, after = modules
+    if sent is not None:
+        before, after = with_reached(before, after, sent), with_reached(after, before, sent)
     stored = await _stored_objects(engine.opa)
     changed = {key: obj for key, obj in stored.items() if key not in {*change.upserts, *change.deleted}}
     async with engine.room, AsyncExitStack() as stack:
         opa = await stack.enter_async_context(open_objects(after.bundle, [*changed.values(), *change.upserts.values()]))
-        former = engine.opa
-        if engine.running:
-            former = await stack.enter_async_context(open_objects(before.bundle, stored.values()))
         guarded = guardrails_named(obj for objects in (changed, change.upserts) for obj in objects.values())
         unchanged: Entry = {"changes": {"upsert": [], "delete": []}}
-        yield States(
-            State(former, problems=_rejected(before)),
-            State(opa, unchanged, former if guarded else None, _rejected(after)),
-            apart=True,
-        )
+
+        def against(former: Opa, open_stored: Callable[[], Awaitable[States | None]] | None = None) -> States:
+            return States(
+                State(former, problems=_rejected(before)),
+                State(opa, unchanged, former if guarded else None, _rejected(after)),
+                apart=True,
+                open_stored=open_stored,
+            )
+
+        async def open_before() -> States:
+            return against(await stack.enter_async_context(open_objects(before.bundle, stored.values())))
+
+        async def open_stored() -> States | None:
+            # What other clients write is not among the objects.
+            alone = not reads_objects([*before.active.values(), *after.active.values()])
+            same = alone and revision == await engine.opa.bundle_revision()
+            return None if same and stored == await _stored_objects(engine.opa) else await open_before()
+
+        if not engine.running:
+            yield against(engine.opa)
+        else:
+            yield await open_before() if queries is None else against(engine.opa, open_stored)
 
 
 async def _stored_objects(opa: Opa) -> dict[Key, Object]:
@@ -360,7 +390,7 @@ async def _stored_objects(opa: Opa) -> dict[Key, Object]:
 
 
 async def _changed_modules(
-    engine: Engine, change: PlannedChange, points: Collection[DataPath] | None
+    engine: Engine, change: PlannedChange, points: Collection[DataPath] | None, queries: Collection[str] | None
 ) -> tuple[SettledModules, SettledModules] | None:
     """Return the modules before and after a change that queries with `changes` cannot answer; None for others."""
     if not change.upserts and not change.deleted:
@@ -392,7 +422,7 @@ async def _changed_modules(
     guardrails = before.guardrails | named
     after = before
     if submits or guardrails != before.guardrails:
-        after = await settle_changed(before, change.upserts.values(), change.deleted, guardrails)
+        after = await settle_changed(before, change.upserts.values(), change.deleted, guardrails, queries)
     differs = (after.content, after.guardrails) != (before.content, before.guardrails)
     differs = differs or (after.problems != before.problems and points is None)
     reading: Sequence[Submission] = [*before.active.values()]

@@ -31,6 +31,7 @@ from bridge.opa.client import Opa
 from bridge.opa.executable import ensure_opa
 from bridge.opa.process import ManagedOpa
 from bridge.opa.shipped import shipped_bundle
+from bridge.policy_loader.judgement import ServedModules
 from bridge.remediator.audit import Audit, Audited
 from bridge.remediator.placement_updates import Placement
 from bridge.remediator.remediator import Remediator
@@ -80,16 +81,16 @@ class Running:
 
 
 Report = Callable[[Running], Awaitable[None]]
+Judging = Callable[[Callable[[str], ServedModules | None]], JudgeChange]
 Run = Callable[[], Coroutine[None, None, None]]
 
 
-async def serve(
-    settings: Settings, report: Report, site: Site, judge: JudgeChange, read: Callable[[], Settings]
-) -> None:
+async def serve(settings: Settings, report: Report, site: Site, judging: Judging, read: Callable[[], Settings]) -> None:
     """Run until SIGTERM or SIGINT; `report` is called after the initial sync and the first statuses.
 
-    `judge` judges requests at the webhook that change how policies act. `site` is served together with the bundle and
-    the probes; `read` reads the settings again on SIGHUP.
+    `judging` returns what judges requests at the webhook that change how policies act, for a function that returns the
+    served modules of a revision. `site` is served together with the bundle and the probes; `read` reads the settings
+    again on SIGHUP.
 
     Raises ServeError, and the errors of other packages (KubeError, OpaError, ManifestError, ToolError), if it cannot
     start.
@@ -98,11 +99,11 @@ async def serve(
     shutdown = Shutdown(settings.shutdown_grace)
     reloading = Reloading(settings, read)
     with reloading.on_signal():
-        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site, judge, shutdown)))
+        await shutdown.guard(asyncio.create_task(_serve(reloading, report, site, judging, shutdown)))
 
 
-async def _serve(reloading: Reloading, report: Report, site: Site, judge: JudgeChange, shutdown: Shutdown) -> None:
-    async with _start_parts(reloading, report, site, judge, shutdown) as working:
+async def _serve(reloading: Reloading, report: Report, site: Site, judging: Judging, shutdown: Shutdown) -> None:
+    async with _start_parts(reloading, report, site, judging, shutdown) as working:
         await working
 
 
@@ -161,7 +162,7 @@ class Parts:
 
 @contextlib.asynccontextmanager
 async def _start_parts(
-    reloading: Reloading, report: Report, site: Site, judge: JudgeChange, shutdown: Shutdown
+    reloading: Reloading, report: Report, site: Site, judging: Judging, shutdown: Shutdown
 ) -> AsyncIterator[asyncio.Task[None]]:
     settings = reloading.settings
     async with contextlib.AsyncExitStack() as stack:
@@ -190,7 +191,9 @@ async def _start_parts(
         access, own_opa = await ends_last.enter_async_context(
             reach_opa(settings, bridge_url, bundles.tokens, bundles.trust, executable.path)
         )
-        parts = await _make_parts(stack, settings, store, access, own_opa, bundles, executable.path, bridge_url, judge)
+        parts = await _make_parts(
+            stack, settings, store, access, own_opa, bundles, executable.path, bridge_url, judging
+        )
         known.append(parts)
         _connect(parts, bundles)
         ready |= parts.readiness
@@ -229,7 +232,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
     bundles: Bundles,
     executable: Path,
     bridge_url: str,
-    judge: JudgeChange,
+    judging: Judging,
 ) -> Parts:
     """Make every part that needs OPA. Clients of OPA are closed with `stack`."""
     opa = await stack.enter_async_context(access.open())
@@ -268,7 +271,7 @@ async def _make_parts(  # noqa: PLR0913, PLR0917 - what the parts need
             record_nothing if settings.manifests else store.record,  # for a folder the log has it already
             settings.placement_most_patches,
         ),
-        webhook=_make_webhook(settings, store, access, loading, replicator, judge, concerned),
+        webhook=_make_webhook(settings, store, access, loading, replicator, judging(loader.describe_served), concerned),
         concerned=concerned,
         publishing=Publishing(loop, settings, opa, replicator, loader, bundles.modules, store.sink.may_write)
         if settings.publish

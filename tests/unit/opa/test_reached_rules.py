@@ -74,3 +74,21 @@ def test_every_rule_that_opas_parser_finds_is_reached_and_the_rest_compiles(tmp_
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
     subprocess.run([ensure_opa().path, "check", tmp_path], check=True)
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        (("bridge", "a", "spare"), {"spare"}),
+        (("bridge", "a", "spare", "field"), {"spare"}),
+        (("bridge", "a"), {"used", "_inner", "spare"}),
+        (("bridge",), {"used", "_inner", "spare", "hidden"}),
+        ((), {"used", "_inner", "spare", "hidden"}),
+        (("bridge", "a", "spa"), set()),
+        (("acme", "a", "spare"), set()),
+    ],
+)
+def test_rules_are_reached_at_above_and_below_what_other_modules_name(named: tuple[str, ...], found: set[str]) -> None:
+    modules = prepare({"a.rego": A, "v1.rego": V1}, {}, no_data).modules
+    text = "\n".join(reached(modules, [], [named]).values())
+    assert {name for name in ("used", "_inner", "spare", "hidden") if f"\n{name}" in text} == found
