@@ -17,7 +17,8 @@ violations_at(target, parameters, _) := _found(effective_targets.effect(target.p
 _found(effect, parameters) := effective_targets.unknown(effect, parameters) if {
 	true
 } else := {{"message": "parameters: minimum, maximum, allowed or required is missing", "severity": "unknown"}} if {
-	object.keys(parameters) & {"minimum", "maximum", "allowed", "required"} == set()
+	object.keys(parameters) & {"minimum", "maximum", "allowed"} == set()
+	not parameters.required
 } else := {{"message": message, "severity": "high", "field": parameters.field} |
 	object.get(parameters, "required", false)
 	message := sprintf("%s of %s is not in effect", [effective.field_name(parameters.field), _kind(parameters)])

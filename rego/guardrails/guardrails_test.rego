@@ -111,7 +111,9 @@ test_a_violation_names_the_policies_at_fault if {
 _outcomes := {"example.com/SecurityPolicy": object.union(_secured["example.com/SecurityPolicy"], {"outcomes": {_jwt: "Programmed", "example.com/SecurityPolicy/shop/lost": "Overridden"}})}
 
 test_a_field_without_any_bound_is_unknown if {
-	{[one.message, one.severity] | some one in _bounded({})} == {["parameters: minimum, maximum, allowed or required is missing", "unknown"]}
+	every bounds in [{}, {"required": false}] {
+		{[one.message, one.severity] | some one in _bounded(bounds)} == {["parameters: minimum, maximum, allowed or required is missing", "unknown"]}
+	}
 }
 
 test_a_kind_that_does_not_exist_may_be_one_of_several if {

@@ -303,12 +303,21 @@ _concerned_with(refs) := set() if {
 	not index.has_extension_links
 } else := concerned_objects
 
-# An update of annotations, for example, of an object that is no policy. Of a policy the policy kind may read any field.
+# An update of most annotations, for example, of an object that is no policy. Of a policy the policy kind may read any field.
 _is_without_effect if {
 	input.operation == "UPDATE"
 	not kinds.get(keys.type_of(_changed_key))
 	not index.has_extension_links
 	_effective_parts(input.oldObject) == _effective_parts(written_object)
+	not _changes_an_annotation
+}
+
+_changes_an_annotation if {
+	former := object.get(input.oldObject.metadata, "annotations", {})
+	latter := object.get(written_object.metadata, "annotations", {})
+	former != latter
+	some name in (kinds.annotations_of_targets | {hierarchy.matches_annotation})
+	object.get({"": former}, ["", name], null) != object.get({"": latter}, ["", name], null)
 }
 
 _effective_parts(obj) := [object.remove(obj, ["metadata", "status"]), object.filter(obj.metadata, ["labels", "deletionTimestamp"])]

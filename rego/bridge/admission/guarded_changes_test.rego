@@ -251,6 +251,29 @@ test_an_update_that_changes_nothing_in_effect_concerns_no_object if {
 	[count(object.get(decision, ["remaining", "objects"], [])) | some decision in found] == [0, 1]
 }
 
+test_an_annotation_by_which_a_route_takes_requests_is_judged if {
+	prefix := {"/a": [{"path": {"type": "PathPrefix", "value": "/a"}}], "/c": [{"path": {"type": "PathPrefix", "value": "/c"}}]}
+	parents := [{"name": "public", "namespace": "infra", "sectionName": "http"}]
+	top := testing.route("top", parents, [{"name": "hand", "matches": prefix["/a"], "backendRefs": [{"group": testing.gateway_group, "kind": "HTTPRoute", "name": "leaf"}]}])
+	leaf := testing.route("leaf", [], [{"name": "deep", "matches": prefix["/c"]}])
+	found := [count({message | some ["deny", message] in messages; startswith(message, "[colors] HTTPRoute/shop/leaf: rule deep")}) |
+		some annotations in [{"note": "x"}, {"delegation.kgateway.dev/inherit-parent-matcher": "true"}]
+		request := _update(testing.gateway_group, "shop", leaf, object.union(leaf, {"metadata": {"annotations": annotations}}))
+		messages := _messages([_constraint("colors", {})], [top, leaf], request)
+	]
+	found == [0, 1]
+}
+
+test_annotations_that_decide_what_is_in_effect_are_known_for_kinds_in_use if {
+	pointer := "/metadata/annotations/example.com~1unread"
+	kind := {
+		"delegation": {"segments": ["metadata", "annotations", "example.com/priority"], "strategies": {}},
+		"notModeled": [{"path": pointer, "onPath": true}, {"path": "/metadata/annotations/own"}, {"path": "/spec/a", "onPath": true}, {"message": "guessed"}],
+	}
+	found := kinds.annotations_of_targets with data.kinds as {"example.com/ColorPolicy": kind}
+	found == {"example.com/priority", "example.com/unread"}
+}
+
 _request_of(request) := found if {
 	objects := array.concat(testing.world, [_constraint("colors", {}), _dark])
 	stored := testing.stored(objects)

@@ -82,8 +82,11 @@ misses_matches(path) if {
 
 _rules_of(route_key) := object.get(lookup.get(route_key).spec, "rules", [])
 
-# A route with this annotation adds its matches to those of the rule that delegates to it.
-inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key).metadata, "annotations", {}), "delegation.kgateway.dev/inherit-parent-matcher", "")) in {"true", "yes", "enabled"}
+# METADATA
+# description: A route with this annotation adds its matches to those of the rule that delegates to it.
+matches_annotation := "delegation.kgateway.dev/inherit-parent-matcher"
+
+inherits_matches(route_key) := lower(object.get(object.get(lookup.get(route_key).metadata, "annotations", {}), matches_annotation, "")) in {"true", "yes", "enabled"}
 
 _takes_over(_, _, true)
 

@@ -6,6 +6,7 @@
 package bridge.kinds
 
 import data.bridge.lib.keys
+import data.bridge.lib.leaves
 import data.bridge.lib.levels
 import data.bridge.lookup
 
@@ -216,6 +217,19 @@ _description_hash(description) := crypto.md5(json.marshal([
 # The policy kinds that queries evaluate: without kinds of shipped presets that have no policies, because most clusters
 # lack most vendors.
 in_use := names - (object.keys(sets.presets) - lookup.types)
+
+# METADATA
+# description: |
+#   The annotations of other objects than policies on which it depends what is in effect: what `delegation` reads, and features
+#   that are not modeled.
+annotations_of_targets := {segments[2] |
+	some type in in_use
+	some segments in array.concat(
+		[found | found := get(type).delegation.segments],
+		[leaves.segments(feature.path) | some feature in get(type).notModeled; feature.onPath],
+	)
+	array.slice(segments, 0, 2) == ["metadata", "annotations"]
+}
 
 # How the bridge reads objects in each served version of a CRD (semantics K7). `Read` is the version that the bridge reads. The
 # fields and enumerated values of a `Like` version are all in that version too, those of an `Unlike` version are not. Undefined
