@@ -122,7 +122,14 @@ _is_about(_, 0)
 # without those that are taken elsewhere. A route that is accepted for each of its parentRefs has no others above it.
 unserved_links(object_key) := _refused_backends(object_key) if {
 	_is_accepted_for_each_ref(object_key)
+} else := _refused_by_extensions(object_key) if {
+	levels.of(object_key) == "Backend"
 } else := not_taken_elsewhere(union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)}))
+
+# Routes name a backend, not the reverse: these are links of extension modules, which both ends may declare.
+_refused_by_extensions(backend) := {link | some link in rejections(backend); levels.of(link.parent) != "Route"} if {
+	index.has_extension_links
+} else := set()
 
 _is_accepted_for_each_ref(route_key) if {
 	levels.of(route_key) == "Route"

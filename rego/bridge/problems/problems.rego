@@ -21,7 +21,7 @@ import data.bridge.status as reporting
 # The problems of one object: rejected refs of a policy, a policy without any effect, links that are ignored, names that no
 # object can have, an invalid PolicyKind, a CRD of policies without a policy kind, a policy in an unread version, a Constraint that is not
 # active.
-of(key) := union({_of_policy(key), _links(key), impossible_refs(key), _shared_hostnames(key), _filters(key), _kinds(key), grant_problems(key), _constraint(key)}) if {
+of(key) := union({_of_policy(key), _links(key), _shared_hostnames(key), _kinds(key), grant_problems(key), _constraint(key)}) if {
 	obj := lookup.get(key)
 	not obj.metadata.deletionTimestamp
 } else := set()
@@ -132,9 +132,9 @@ _links(key) := of_links(key, hierarchy.explained(hierarchy.unserved_links(key)))
 	levels.by_type[keys.parse(key).type]
 } else := set()
 
-# The problems that these explained links, which no other listener serves, are for an object that is at one of their ends,
-# and those of its listeners and hostnames.
-of_links(key, links) := (listener_problems(key) | _unserved_hostnames(key)) | {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
+# The problems of an object of the hierarchy that it alone declares: those that these explained links are, which no other
+# listener serves, those of its listeners, hostnames and filters, and of names that no object can have.
+of_links(key, links) := union({listener_problems(key), _unserved_hostnames(key), impossible_refs(key), _filters(key)}) | {object.union(_problem(key, _other(link, key), link.reason, link.message), _weight_of(link)) |
 	some link in links
 	not _is_of_platform(link)
 }

@@ -174,7 +174,7 @@ entry(object_key) := {
 		hierarchy.exists(backend)
 		hierarchy.leads_to(keys.type_of(node), backend, numbers)
 	}),
-	"refused": sort(hierarchy.explained(_refused_links(object_key))),
+	"refused": sort(hierarchy.explained(hierarchy.unserved_links(object_key))),
 	"alone": levels.of(object_key) in _first_levels,
 	"created": _created(object_key),
 } if {
@@ -210,12 +210,6 @@ _above(node) := set() if {
 } else := hierarchy.parents(node) if {
 	levels.of(node) != "Backend"
 } else := hierarchy.extension_parents(node) if {
-	index.has_extension_links
-} else := set()
-
-_refused_links(object_key) := hierarchy.unserved_links(object_key) if {
-	levels.of(object_key) != "Backend"
-} else := {link | some link in hierarchy.unserved_links(object_key); levels.of(link.parent) != "Route"} if {
 	index.has_extension_links
 } else := set()
 

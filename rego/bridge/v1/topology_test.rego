@@ -76,6 +76,21 @@ _picture(objects, keys) := found if {
 	found := v1.picture with input as _query_input(objects, {"objects": keys})
 }
 
+test_an_object_of_a_picture_has_the_problems_that_it_has_elsewhere if {
+	mirror := {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "m/n", "port": 80}}}
+	torn := testing.route("torn", [{"name": "gone", "namespace": "infra"}, {"name": "x/y"}], [{
+		"filters": [mirror],
+		"backendRefs": [{"name": "cart", "port": 81}, {"name": "missing", "port": 80}],
+	}])
+	route := "gateway.networking.k8s.io/HTTPRoute/shop/torn"
+	objects := [route, "core/Service/shop/cart", "gateway.networking.k8s.io/Gateway/infra/public"]
+	drawn := {problem | some entry in _picture([torn], objects); some problem in entry.problems}
+	listed := v1.problems with input as _query_input([torn], {"objects": objects})
+	drawn == {problem | some problem in listed}
+	{problem.subject | some problem in listed} == {route}
+	count(listed) == 5
+}
+
 test_a_picture_begins_at_the_top if {
 	found := v1.picture_roots with input as _query_input([], {})
 	found[0] == ["gateway.networking.k8s.io/GatewayClass/-/example"]
