@@ -4,6 +4,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from bridge.admission.admission import PLACEMENT, RULES
 from bridge.files import rego_root
@@ -74,43 +75,70 @@ def _awaited(answer: Answer) -> str:
     return f"OPA is loading {', '.join(unloaded)}" if unloaded and shipped_guardrails(unloaded) else ""
 
 
-def policies_of(
-    loading: PolicyLoading,
-    unready: Callable[[], str],
-    kinds: Callable[[], Collection[str]] = frozenset,
-    document: Callable[[], DataPath | None] = lambda: None,
-) -> Policies:
-    """Return what the webhook must know of admins' policies. `unready` returns why OPA lacks data, or "".
+class Replicated(Protocol):
+    """What OPA has of the objects: `unready` is why it lacks some, or "", `policy_kinds` are the active ones."""
 
-    `kinds` returns the active policy kinds. `document` returns what the webhook queries; None if that is in another
-    OPA, whose policies are unknown, so each policy counts for it.
+    @property
+    def unready(self) -> str: ...  # noqa: D102
+    @property
+    def policy_kinds(self) -> Collection[str]: ...  # noqa: D102
+
+
+class SubmittedPolicies(Policies):
+    """The policies of authors.
+
+    `document` returns what the webhook queries; None if that is in another OPA, whose policies are unknown, so each
+    policy counts for it.
     """
-    authors, loader, guardrails = loading.authors, loading.loader, loading.guardrails
 
-    def deciding(decision: str) -> list[Key]:
+    def __init__(
+        self,
+        loading: PolicyLoading,
+        replicated: Replicated,
+        document: Callable[[], DataPath | None] = lambda: None,
+    ) -> None:
+        self._authors = loading.authors
+        self._loader = loading.loader
+        self._guardrails = loading.guardrails
+        self._replicated = replicated
+        self._document = document
+
+    def exist(self, decision: str) -> bool | None:
+        """Return whether policies of a decision exist, None until the initial lists are complete."""
+        if decision == RULES and self._guardrails.deny_what_is_not_judged:
+            return True
+        if self._authors.unlisted or (decision == RULES and not self._guardrails.listed):
+            return None
+        if decision == PLACEMENT and self._document() is None:
+            return self._authors.policies_exist
+        return bool(self.deciding(decision))
+
+    def distrust(self, answer: Answer) -> str:
+        """Return why OPA's result is ignored, empty if it is not."""
+        served = self._loader.revision
+        if not answer.revision or answer.revision != served:
+            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
+            return f"OPA answered with {has}, where {served or 'none yet'} is served"
+        return self._replicated.unready or _awaited(answer)
+
+    def is_recent(self, answer: Answer) -> bool:
+        """Return whether a result is from modules that were replaced a moment ago."""
+        served = bool(answer.revision) and self._loader.was_served_recently(answer.revision)
+        return served and not self._replicated.unready and not _awaited(answer)
+
+    def kinds(self) -> Collection[str]:
+        """Return the active policy kinds, none until they are known."""
+        return self._replicated.policy_kinds
+
+    def deciding(self, decision: str) -> list[Key]:
         """Return the policies that may define what a decision evaluates."""
         if decision == RULES:
-            return authors.deciding(EXTENSIONS_OF_RULES | guardrails.paths)
-        placement = document()
+            return self._authors.deciding(EXTENSIONS_OF_RULES | self._guardrails.paths)
+        placement = self._document()
         if placement is None:
-            return [key for key, author in authors.known.items() if author.policy]
-        return authors.deciding([placement] if placement else [])
+            return [key for key, author in self._authors.known.items() if author.policy]
+        return self._authors.deciding([placement] if placement else [])
 
-    def distrust(answer: Answer) -> str:
-        if not answer.revision or answer.revision != loader.revision:
-            has = f"the modules of revision {answer.revision}" if answer.revision else "no modules"
-            return f"OPA answered with {has}, where {loader.revision or 'none yet'} is served"
-        return unready() or _awaited(answer)
-
-    def is_recent(answer: Answer) -> bool:
-        served = bool(answer.revision) and loader.was_served_recently(answer.revision)
-        return served and not unready() and not _awaited(answer)
-
-    def exist(decision: str) -> bool | None:
-        if decision == RULES and guardrails.deny_what_is_not_judged:
-            return True
-        if authors.unlisted or (decision == RULES and not guardrails.listed):
-            return None
-        return authors.policies_exist if decision == PLACEMENT and document() is None else bool(deciding(decision))
-
-    return Policies(exist, distrust, is_recent, kinds, deciding, loader.find_dependents)
+    async def dependents(self, author: Key) -> Sequence[str] | None:
+        """Return the objects whose modules need those of another one, each with the reason."""
+        return await self._loader.find_dependents(author)

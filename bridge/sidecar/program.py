@@ -49,7 +49,7 @@ from bridge.sidecar.metric_sources import (
     measure_views,
     measure_work,
 )
-from bridge.sidecar.policy_loading import PolicyLoading, policies_of
+from bridge.sidecar.policy_loading import PolicyLoading, SubmittedPolicies
 from bridge.sidecar.publishing import Publishing
 from bridge.sidecar.signals import Reloading, Shutdown
 from bridge.sidecar.store import Store, open_store
@@ -377,7 +377,7 @@ def _make_webhook(
     def document() -> tuple[str, ...] | None:
         return _admission_document(webhook.settings)  # a reload may have changed it
 
-    policies = policies_of(loading, lambda: replicator.unready, lambda: replicator.policy_kinds, document)
+    policies = SubmittedPolicies(loading, replicator, document)
     webhook = Webhook(settings, access, policies, store.record, judge, store.cluster, concerned)
     return webhook
 

@@ -6,7 +6,8 @@ import dataclasses
 import functools
 import ssl
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,23 +54,37 @@ TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLS
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
 
 
-@dataclass(frozen=True, slots=True)
-class Policies:
-    """The webhook's view of the admins' policies.
+class Policies(ABC):
+    """The webhook's view of the admins' policies, by the decision (`placement`, `rules`) that evaluates them."""
 
-    `exist` returns whether policies of a decision (`placement`, `rules`) exist, None until the initial list is
-    complete, and `deciding` the objects with them. `distrust` returns why OPA's result is ignored, empty if it is not.
-    `is_recent` returns whether it is from modules that were replaced a moment ago. `kinds` returns the active policy
-    kinds, none until they are known. `dependents` returns the objects whose modules need those of another one, each
-    with the reason.
-    """
+    @abstractmethod
+    def exist(self, decision: str) -> bool | None:
+        """Return whether policies of a decision exist, None until the initial list is complete."""
 
-    exist: Callable[[str], bool | None]
-    distrust: Callable[[Answer], str]
-    is_recent: Callable[[Answer], bool] = lambda _: False
-    kinds: Callable[[], Collection[str]] = frozenset
-    deciding: Callable[[str], Collection[Key]] = lambda _: ()
-    dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
+    @abstractmethod
+    def distrust(self, answer: Answer) -> str:
+        """Return why OPA's result is ignored, empty if it is not."""
+
+    def is_recent(self, answer: Answer) -> bool:  # noqa: ARG002 - modules that are never replaced
+        """Return whether a result is from modules that were replaced a moment ago."""
+        return False
+
+    def kinds(self) -> Collection[str]:
+        """Return the active policy kinds, none until they are known."""
+        return ()
+
+    def deciding(self, decision: str) -> Collection[Key]:  # noqa: ARG002 - unknown objects
+        """Return the objects with policies of a decision."""
+        return ()
+
+    async def dependents(self, author: Key) -> Sequence[str] | None:  # noqa: ARG002 - no object has modules
+        """Return the objects whose modules need those of another one, each with the reason; None if it has none."""
+        return None
+
+    def exist_of_any(self, decisions: Collection[str]) -> bool | None:
+        """Return whether policies of any of these decisions exist, None while that is unknown."""
+        found = [self.exist(decision) for decision in decisions]
+        return True if True in found else None if None in found else False
 
 
 @dataclass(slots=True)
@@ -248,14 +263,13 @@ class Webhook:
                 is_recent=is_recent,
                 policies_exist=functools.partial(self._may_exist, RULES),
             )
-            kinds, dependents = self.policies.kinds, self.policies.dependents
             yield Admission(
                 placement,
                 rules,
                 self.record,
-                kinds,
+                self.policies.kinds,
                 self.counted,
-                dependents,
+                self.policies.dependents,
                 _judging_modules(own, self.judge),
                 frozenset(settings.policy_namespaces),
                 self.concerned,
@@ -264,11 +278,6 @@ class Webhook:
 
     def _may_exist(self, decision: str) -> bool:
         return self.policies.exist(decision) is not False  # unknown yet: they may
-
-    def _exist(self) -> bool | None:
-        """Return whether policies of any decision exist, None while that is unknown."""
-        found = [self.policies.exist(decision) for decision in self._decisions]
-        return True if True in found else None if None in found else False
 
     @property
     def _decisions(self) -> tuple[str, ...]:
@@ -329,7 +338,11 @@ class Webhook:
 
         name = self.settings.webhook_configuration
         policies = self.policies
-        await Keeper(cluster, name, cluster.may_write, self._exist, policies.kinds, authority).run()
+
+        def exist() -> bool | None:
+            return policies.exist_of_any(self._decisions)
+
+        await Keeper(cluster, name, cluster.may_write, exist, policies.kinds, authority).run()
 
 
 def _asking(opa: Opa, path: str) -> Ask:

@@ -15,7 +15,6 @@ import pytest
 import yaml
 
 from bridge.opa.credentials import VERIFICATION_KEY
-from bridge.sidecar.webhook import Policies
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane
 from tests.e2e.conftest import Run
@@ -23,6 +22,7 @@ from tests.e2e.serving import Serving, bridge_runs
 from tests.e2e.test_views import Fleet, _send
 from tests.eventually import eventually, eventually_blocking
 from tests.integration.served_webhook import review_of_object, serving
+from tests.integration.webhook import Facts, StatedPolicies
 from tests.ports import free_address
 from tests.storing import StorageServer
 
@@ -274,7 +274,7 @@ def test_placement_command_shows_where_workloads_of_each_cluster_can_run(federat
 async def test_webhook_places_a_workload_by_the_data_of_all_clusters(federation: Federation, tmp_path: Path) -> None:
     decision = f"{federation.url}/v1/data/io/k8s/federation/admission"
     own = federation.hubs["east"].opa_url
-    policies = Policies(lambda _: True, lambda _: "")
+    policies = StatedPolicies(Facts())
     async with serving(tmp_path, own, policies=policies, webhook_decision=decision) as ask:
 
         async def place(cpus: int) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from bridge.policy_loader.compile_check import Checker
 from bridge.policy_loader.loader import Endpoint, Loader
 from bridge.policy_loader.submissions import Submission, Verdict
 from bridge.policy_loader.used_guardrails import UsedGuardrails
-from bridge.sidecar.policy_loading import PolicyLoading, policies_of
+from bridge.sidecar.policy_loading import PolicyLoading, SubmittedPolicies
 from bridge.sidecar.webhook import Policies
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually
@@ -115,7 +115,7 @@ def policies_beside(bench: Bench) -> Policies:
     authors = Authors(bench.loader, ["*"])
     guardrails = UsedGuardrails(lambda _: None)
     loading = SimpleNamespace(authors=authors, loader=bench.loader, guardrails=guardrails)
-    return policies_of(cast("PolicyLoading", loading), str)
+    return SubmittedPolicies(cast("PolicyLoading", loading), SimpleNamespace(unready="", policy_kinds=()))
 
 
 async def until(met: Callable[[], bool]) -> None:

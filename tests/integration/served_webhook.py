@@ -17,12 +17,11 @@ import trustme
 from bridge.http.bundles import Tokens
 from bridge.model.changes import Object
 from bridge.model.observability import Record, record_nothing
-from bridge.opa.client import Answer
 from bridge.queries.judged_change import ChangeJudge
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
 from bridge.sidecar.webhook import Policies, Webhook
-from tests.integration.webhook import BUNDLE
+from tests.integration.webhook import BUNDLE, Facts, StatedPolicies
 from tests.ports import free_port
 
 
@@ -83,13 +82,10 @@ async def serving(
     files = {"webhook_cert_file": str(folder / "tls.crt"), "webhook_key_file": str(folder / "tls.key")}
     flags = {"webhook_listen": f"127.0.0.1:{port}", "webhook_deadline": 20.0, **files, **settings}
 
-    def distrust(answer: Answer) -> str:
-        return "" if answer.revision == BUNDLE.revision else "OPA has other modules"
-
     configured = load_settings(None, flags, {})
     access = OpaAccess(opa_url, configured, Tokens(configured.opa_token_file, None, operator.attrgetter("content")))
     judge = ChangeJudge(configured).judge
-    webhook = Webhook(configured, access, policies or Policies(lambda _: True, distrust), record, judge)
+    webhook = Webhook(configured, access, policies or StatedPolicies(Facts(), BUNDLE.revision), record, judge)
     context = ssl.create_default_context(cafile=folder / "ca.crt")
     client.configure_cert(context)
     task = asyncio.create_task(webhook.run())

@@ -82,6 +82,23 @@ class Facts:
 
 
 @dataclass(slots=True)
+class StatedPolicies(Policies):
+    """The policies that `facts` state; decisions of modules with another `revision` are ignored."""
+
+    facts: Facts
+    revision: str = ""  # none: every one counts
+
+    def exist(self, decision: str) -> bool | None:
+        """Return what the facts state."""
+        return self.facts.exist
+
+    def distrust(self, answer: Answer) -> str:
+        """Return what the facts state, or that OPA has other modules."""
+        same = not self.revision or answer.revision == self.revision
+        return self.facts.distrust or ("" if same else "OPA has other modules")
+
+
+@dataclass(slots=True)
 class AtWork:
     """A webhook that serves at `port`, whose configuration is `name`."""
 
@@ -194,11 +211,8 @@ async def webhook_at_work(
     facts = Facts()
     opa = ManagedOpa(opa_path, DECISION_IDS, bundle=bundle, port=free_port())
 
-    def distrust(answer: Answer) -> str:
-        return facts.distrust or ("" if answer.revision == bundle.revision else "OPA has other modules")
-
     async with await KubeClient.connect(str(plane.kubeconfig), None) as client, opa:
-        policies = Policies(lambda _: facts.exist, distrust)
+        policies = StatedPolicies(facts, bundle.revision)
         configured = load_settings(None, flags, {})
         webhook = Webhook(
             configured,

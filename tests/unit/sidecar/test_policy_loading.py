@@ -13,12 +13,13 @@ from bridge.opa.client import Answer
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.submissions import REGO_POLICY
 from bridge.policy_loader.used_guardrails import UsedGuardrails
-from bridge.sidecar.policy_loading import PolicyLoading, policies_of
+from bridge.sidecar.policy_loading import PolicyLoading, SubmittedPolicies
 from bridge.sidecar.webhook import Policies
 from tests.unit.policy_loader.hand import HandJudge
 from tests.unit.policy_loader.test_growth import steps
 
 REVISION = "7"
+WHOLE = SimpleNamespace(unready="", policy_kinds=())  # what OPA has of the objects
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def policies() -> Policies:
     """Return those of a bridge that has just replaced its modules by REVISION."""
     loader = SimpleNamespace(revision=REVISION, was_served_recently=lambda _: True, find_dependents=None)
     loading = SimpleNamespace(authors=SimpleNamespace(), loader=loader, guardrails=UsedGuardrails(lambda _: None))
-    return policies_of(cast("PolicyLoading", loading), str)
+    return SubmittedPolicies(cast("PolicyLoading", loading), WHOLE)
 
 
 def policies_with(package: str, *constraints: Object, listed: bool = True) -> Policies:
@@ -42,7 +43,7 @@ def policies_with(package: str, *constraints: Object, listed: bool = True) -> Po
         guardrails.take_in(change)
     loading = SimpleNamespace(authors=authors, loader=SimpleNamespace(find_dependents=None), guardrails=guardrails)
     decision = ("io", "k8s", "federation", "admission")
-    return policies_of(cast("PolicyLoading", loading), str, document=lambda: decision)
+    return SubmittedPolicies(cast("PolicyLoading", loading), WHOLE, document=lambda: decision)
 
 
 def constraint(policy: str) -> Object:
