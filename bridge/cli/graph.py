@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -80,19 +79,19 @@ def draw(picture: Picture, form: str) -> str:
     return _text(picture, _FORMS[form])
 
 
-@dataclass(frozen=True, slots=True)
-class _Language:
+class _Language(Protocol):
     """How a language writes the parts of a picture; nodes have short names there.
 
     `look` of a node is node, missing, counted or the state of a policy; `kind` of a link is link, parameters, refused
     (with its reason), policy or counted.
     """
 
-    head: Callable[[str], list[str]]
-    node: Callable[[str, Sequence[str], str, str], str]  # name, lines of the label, title, look
-    policy: Callable[[str, Badge], str]
-    link: Callable[[str, str, str, str], str]  # from, to, kind, reason
     foot: str
+
+    def head(self, title: str) -> list[str]: ...
+    def node(self, name: str, label: Sequence[str], title: str, look: str) -> str: ...
+    def policy(self, name: str, badge: Badge) -> str: ...
+    def link(self, start: str, end: str, kind: str, reason: str) -> str: ...
 
 
 def _text(picture: Picture, language: _Language) -> str:
@@ -146,14 +145,22 @@ _DOT_LINKS = {
 }
 
 
-def _dot_node(name: str, label: Sequence[str], title: str, look: str) -> str:
-    tooltip = f", tooltip={_quoted(title)}" if title else ""
-    return f"  {name} [label={_quoted(chr(10).join(label))}{tooltip}{_DOT_NODES[look]}];"
+class _Dot:
+    foot = "}"
 
+    def head(self, title: str) -> list[str]:
+        return ["digraph policies {", _DOT_HEAD, f"  label={_quoted(title)};"]
 
-def _dot_link(start: str, end: str, kind: str, reason: str) -> str:
-    refused = f' [style=dashed, color="#cf222e", fontcolor="#cf222e", label={_quoted(reason)}]'
-    return f"  {start} -> {end}{refused if reason else _DOT_LINKS[kind]};"
+    def node(self, name: str, label: Sequence[str], title: str, look: str) -> str:
+        tooltip = f", tooltip={_quoted(title)}" if title else ""
+        return f"  {name} [label={_quoted(chr(10).join(label))}{tooltip}{_DOT_NODES[look]}];"
+
+    def policy(self, name: str, badge: Badge) -> str:
+        return f"  {name} [shape=note, label={_quoted(badge.text)}, {_DOT_STATES[badge.state]}];"
+
+    def link(self, start: str, end: str, kind: str, reason: str) -> str:
+        refused = f' [style=dashed, color="#cf222e", fontcolor="#cf222e", label={_quoted(reason)}]'
+        return f"  {start} -> {end}{refused if reason else _DOT_LINKS[kind]};"
 
 
 def _quoted(text: str) -> str:
@@ -175,9 +182,21 @@ _MERMAID_LINKS = {"link": "-->", "parameters": "-.->", "policy": "-.-", "counted
 _ESCAPED = set("#&<>\"'`\\*_~$%")
 
 
-def _mermaid_link(start: str, end: str, kind: str, reason: str) -> str:
-    arrow = f'-. "{_escaped(reason)}" .->' if reason else _MERMAID_LINKS[kind]
-    return f"  {start} {arrow} {end}"
+class _Mermaid:
+    foot = _MERMAID_FOOT
+
+    def head(self, title: str) -> list[str]:
+        return ["flowchart LR", f"  %% {title}"]
+
+    def node(self, name: str, label: Sequence[str], title: str, look: str) -> str:  # noqa: ARG002 - it has no tooltips
+        return f'  {name}["{"<br>".join(map(_escaped, label))}"]:::{look}'
+
+    def policy(self, name: str, badge: Badge) -> str:
+        return f'  {name}(["{_escaped(badge.text)}"]):::{badge.state}'
+
+    def link(self, start: str, end: str, kind: str, reason: str) -> str:
+        arrow = f'-. "{_escaped(reason)}" .->' if reason else _MERMAID_LINKS[kind]
+        return f"  {start} {arrow} {end}"
 
 
 def _escaped(text: str) -> str:
@@ -185,19 +204,4 @@ def _escaped(text: str) -> str:
     return "".join(f"#{ord(character)};" if character in _ESCAPED else character for character in text)
 
 
-_FORMS = {
-    "dot": _Language(
-        head=lambda title: ["digraph policies {", _DOT_HEAD, f"  label={_quoted(title)};"],
-        node=_dot_node,
-        policy=lambda name, badge: f"  {name} [shape=note, label={_quoted(badge.text)}, {_DOT_STATES[badge.state]}];",
-        link=_dot_link,
-        foot="}",
-    ),
-    "mermaid": _Language(
-        head=lambda title: ["flowchart LR", f"  %% {title}"],
-        node=lambda name, label, _, look: f'  {name}["{"<br>".join(map(_escaped, label))}"]:::{look}',
-        policy=lambda name, badge: f'  {name}(["{_escaped(badge.text)}"]):::{badge.state}',
-        link=_mermaid_link,
-        foot=_MERMAID_FOOT,
-    ),
-}
+_FORMS: Mapping[str, _Language] = {"dot": _Dot(), "mermaid": _Mermaid()}

@@ -4,10 +4,12 @@ They come from the source of the command. Without a running OPA a single query i
 reaches: a sync of an OPA would take longer than users wait for completion.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Object
 from bridge.model.keys import CLUSTER, Key, key_of, parse_key
@@ -15,26 +17,120 @@ from bridge.model.types import ALWAYS, CRD, POLICY_KIND, ResourceType
 from bridge.opa.errors import OpaError
 from bridge.opa.evaluation import evaluate
 
+if TYPE_CHECKING:
+    from bridge.kube.kube_client import KubeClient
+    from bridge.opa.client import Opa
+
 _MANY = 500  # objects of a kind from a cluster
 _ANSWER = 2.0  # seconds
 _LABEL = "gateway.networking.k8s.io/policy"  # of CRDs that may make policy kinds; Rego decides which do
 _METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-_Found = TypeVar("_Found")
+
+class Stock(ABC):
+    """The names in a source. Each is looked up when it is asked for: a completion needs few of them."""
+
+    @abstractmethod
+    async def types(self) -> Mapping[str, Sequence[str]]:
+        """Return all kinds (`<group>/<Kind>`) with the names in their CRDs."""
+
+    @abstractmethod
+    async def policies(self) -> frozenset[str]:
+        """Return the policy kinds."""
+
+    @abstractmethod
+    async def keys(self, type_ids: Sequence[str]) -> list[Key]:
+        """Return the objects of types."""
+
+    @abstractmethod
+    async def sections(self, key: Key) -> list[Key]:
+        """Return the keys of an object's sections."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stock:
-    """`types` returns all kinds (`<group>/<Kind>`) with the names in their CRDs, `policies` the policy kinds.
+class _StockOfOpa(Stock):
+    def __init__(self, opa: Opa) -> None:
+        self._opa = opa
+        self._types: Mapping[str, Any] | None = None
 
-    `keys` returns the objects of types, `sections` the keys of an object's sections. Each is looked up when it is asked
-    for: a completion needs few of them.
-    """
+    async def _described(self) -> Mapping[str, Any]:
+        if self._types is None:
+            self._types = await self._opa.query("types", {})
+        return self._types
 
-    types: Callable[[], Awaitable[Mapping[str, Sequence[str]]]]
-    policies: Callable[[], Awaitable[frozenset[str]]]
-    keys: Callable[[Sequence[str]], Awaitable[list[Key]]]
-    sections: Callable[[Key], Awaitable[list[Key]]]
+    async def types(self) -> Mapping[str, Sequence[str]]:
+        return {name: about["names"] for name, about in (await self._described()).items()}
+
+    async def policies(self) -> frozenset[str]:
+        return frozenset(name for name, about in (await self._described()).items() if about["policy"])
+
+    async def keys(self, type_ids: Sequence[str]) -> list[Key]:
+        return [parse_key(text) for text in await self._opa.query("names", {"types": list(type_ids)})]
+
+    async def sections(self, key: Key) -> list[Key]:
+        return _sections_in(key, await self._opa.query("names", _named(key)))
+
+
+class _StockOfManifests(Stock):
+    def __init__(self, objects: Sequence[Object]) -> None:
+        self._by_key = {key_of(obj): obj for obj in objects}
+        self._describing = [obj for obj in objects if _find_type(obj) in {CRD, POLICY_KIND}]
+        names = {
+            f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": _list_names(crd["spec"]["names"])
+            for crd in self._describing
+            if _find_type(crd) == CRD
+        }
+        self._types = names | {key.type_id: names.get(key.type_id, ()) for key in self._by_key}
+        self._policies: frozenset[str] | None = None
+
+    async def types(self) -> Mapping[str, Sequence[str]]:
+        return self._types
+
+    async def policies(self) -> frozenset[str]:
+        if self._policies is None:
+            self._policies = await _policy_types(self._describing) & self._types.keys()
+        return self._policies
+
+    async def keys(self, type_ids: Sequence[str]) -> list[Key]:
+        return sorted(key for key in self._by_key if key.type_id in type_ids)
+
+    async def sections(self, key: Key) -> list[Key]:
+        return await _list_sections(key, self._by_key[key])
+
+
+class _StockOfCluster(Stock):
+    def __init__(self, client: KubeClient, types: Mapping[str, ResourceType]) -> None:
+        self._client = client
+        self._types = types
+        self._policies: frozenset[str] | None = None
+
+    async def types(self) -> Mapping[str, Sequence[str]]:
+        wanted = {*ALWAYS, *await self.policies()}
+        return {name: (kind.plural,) for name, kind in self._types.items() if name in wanted}
+
+    async def policies(self) -> frozenset[str]:
+        if self._policies is None:
+            labelled = await self._list(CRD, _METADATA, labelSelector=_LABEL)
+            labels = {crd["metadata"]["name"]: crd["metadata"].get("labels", {}) for crd in labelled}
+            crds = [_outline(kind, labels[kind.name]) for kind in self._types.values() if labels.get(kind.name)]
+            described = await _policy_types([*crds, *await self._list(POLICY_KIND, "application/json")])
+            self._policies = described & self._types.keys()
+        return self._policies
+
+    async def keys(self, type_ids: Sequence[str]) -> list[Key]:
+        found: list[Key] = []
+        for name in type_ids:
+            found += [_read_key(self._types[name], obj["metadata"]) for obj in await self._list(name, _METADATA)]
+        return found
+
+    async def sections(self, key: Key) -> list[Key]:
+        path = self._types[key.type_id].object_path(key.namespace, key.name)
+        return await _list_sections(key, await self._client.get(path))
+
+    async def _list(self, type_id: str, accept: str, **parameters: str) -> list[Any]:
+        if type_id not in self._types:
+            return []
+        answer = await self._client.get(self._types[type_id].path, {"limit": str(_MANY), **parameters}, accept=accept)
+        return list(answer["items"])
 
 
 @asynccontextmanager
@@ -43,21 +139,7 @@ async def stock_of_opa(url: str, token: str | None) -> AsyncIterator[Stock]:
     from bridge.opa.client import Opa
 
     async with Opa(url, token=token, timeout=_ANSWER) as opa:
-        types = _once(lambda: opa.query("types", {}))
-
-        async def kinds() -> Mapping[str, Sequence[str]]:
-            return {name: about["names"] for name, about in (await types()).items()}
-
-        async def policies() -> frozenset[str]:
-            return frozenset(name for name, about in (await types()).items() if about["policy"])
-
-        async def keys(type_ids: Sequence[str]) -> list[Key]:
-            return [parse_key(text) for text in await opa.query("names", {"types": list(type_ids)})]
-
-        async def sections(key: Key) -> list[Key]:
-            return _sections_in(key, await opa.query("names", _named(key)))
-
-        yield Stock(kinds, policies, keys, sections)
+        yield _StockOfOpa(opa)
 
 
 @asynccontextmanager
@@ -65,25 +147,7 @@ async def stock_of_manifests(paths: Sequence[str]) -> AsyncIterator[Stock]:
     """Return the names in manifests. Raises ManifestError."""
     from bridge.sources.manifests import ManifestSource
 
-    objects = ManifestSource(paths, follow=False).load()
-    by_key = {key_of(obj): obj for obj in objects}
-    crds = {f"{crd['spec']['group']}/{crd['spec']['names']['kind']}": crd for crd in objects if _find_type(crd) == CRD}
-    names = {type_id: _list_names(crd["spec"]["names"]) for type_id, crd in crds.items()}
-    types = names | {key.type_id: names.get(key.type_id, ()) for key in by_key}
-
-    async def kinds() -> Mapping[str, Sequence[str]]:
-        return types
-
-    async def policies() -> frozenset[str]:
-        return await _policy_types([obj for obj in objects if _find_type(obj) in {CRD, POLICY_KIND}]) & types.keys()
-
-    async def keys(type_ids: Sequence[str]) -> list[Key]:
-        return sorted(key for key in by_key if key.type_id in type_ids)
-
-    async def sections(key: Key) -> list[Key]:
-        return await _list_sections(key, by_key[key])
-
-    yield Stock(kinds, _once(policies), keys, sections)
+    yield _StockOfManifests(ManifestSource(paths, follow=False).load())
 
 
 @asynccontextmanager
@@ -95,48 +159,7 @@ async def stock_of_cluster(kubeconfig: str | None, context: str | None) -> Async
     async with await KubeClient.connect(kubeconfig, context) as client:
         discovery = Discovery(client)
         await discovery.refresh()
-        types = discovery.types
-
-        async def listed(type_id: str, accept: str, **parameters: str) -> list[Any]:
-            if type_id not in types:
-                return []
-            answer = await client.get(types[type_id].path, {"limit": str(_MANY), **parameters}, accept=accept)
-            return list(answer["items"])
-
-        async def keys(type_ids: Sequence[str]) -> list[Key]:
-            return [
-                _read_key(types[name], obj["metadata"]) for name in type_ids for obj in await listed(name, _METADATA)
-            ]
-
-        async def sections(key: Key) -> list[Key]:
-            path = types[key.type_id].object_path(key.namespace, key.name)
-            return await _list_sections(key, await client.get(path))
-
-        async def find_policies() -> frozenset[str]:
-            labelled = await listed(CRD, _METADATA, labelSelector=_LABEL)
-            labels = {crd["metadata"]["name"]: crd["metadata"].get("labels", {}) for crd in labelled}
-            crds = [_outline(kind, labels[kind.name]) for kind in types.values() if labels.get(kind.name)]
-            return await _policy_types([*crds, *await listed(POLICY_KIND, "application/json")]) & types.keys()
-
-        policies = _once(find_policies)
-
-        async def kinds() -> Mapping[str, Sequence[str]]:
-            wanted = {*ALWAYS, *await policies()}
-            return {name: (kind.plural,) for name, kind in types.items() if name in wanted}
-
-        yield Stock(kinds, policies, keys, sections)
-
-
-def _once(look: Callable[[], Awaitable[_Found]]) -> Callable[[], Awaitable[_Found]]:
-    """Return a function that looks at its first call, and returns the same later."""
-    found: list[_Found] = []
-
-    async def looked() -> _Found:
-        if not found:
-            found.append(await look())
-        return found[0]
-
-    return looked
+        yield _StockOfCluster(client, discovery.types)
 
 
 def _read_key(kind: ResourceType, metadata: Mapping[str, Any]) -> Key:
