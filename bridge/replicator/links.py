@@ -1,6 +1,6 @@
 """Links of objects, queried from OPA: several queries in parallel, ahead of the write, once for the same fields.
 
-Of many objects that differ only in texts, such as names, OPA computes the links of one: their *shape*. Rego says of
+OPA computes the links of one of many objects that differ only in texts, such as names: their *shape*. Rego says of
 which objects and texts that holds (the query `link_shapes`), and computes all links.
 """
 

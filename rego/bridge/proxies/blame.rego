@@ -28,7 +28,7 @@ _causes := [
 	{"status": 504, "details": ["max_duration_timeout"], "fields": {_traffic: ["/timeout/http/maxStreamDuration"]}},
 	{"details": ["stream_idle_timeout"], "fields": {_traffic: ["/timeout/http/streamIdleTimeout"]}},
 	{"status": 503, "flags": ["UO"], "fields": {_traffic: ["/circuitBreaker"]}},
-	{"flags": ["FI"], "fields": {_traffic: ["/faultInjection"]}},
+	{"flags": ["FI"], "fields": {_traffic: ["/faultInjection/abort"]}},
 	{"status": 413, "details": ["request_payload_too_large"], "fields": {_traffic: ["/requestBuffer"]}},
 ]
 

@@ -46,7 +46,7 @@ test_answer_is_explained_by_the_field_that_makes_it if {
 		[504, "UMSDR", "max_duration_timeout", _btp, "/timeout/http/maxStreamDuration"],
 		[408, "SI", "stream_idle_timeout", _btp, "/timeout/http/streamIdleTimeout"],
 		[503, "UO", "overflow", _btp, "/circuitBreaker"],
-		[500, "FI", "fault_filter_abort", _btp, "/faultInjection"],
+		[500, "FI", "fault_filter_abort", _btp, "/faultInjection/abort"],
 		[413, "", "request_payload_too_large", _btp, "/requestBuffer"],
 	] {
 		[status, flags, details, kind, field] := example
@@ -65,7 +65,7 @@ test_grpc_call_that_the_proxy_answers_with_200_is_explained_by_flags_and_details
 		["", "rbac_access_denied_matched_policy[none]", "/authorization"],
 		["UT", "response_timeout", "/timeout/http/requestTimeout"],
 		["DC,UO", "", "/circuitBreaker"],
-		["FI", "fault_filter_abort", "/faultInjection"],
+		["FI", "fault_filter_abort", "/faultInjection/abort"],
 	] {
 		[flags, details, field] := example
 		found := _explained([_all_traffic, _all_security], _answer(200, flags, details))
@@ -124,6 +124,11 @@ test_cause_without_a_policy_in_effect_is_unknown if {
 		"fields": [],
 		"message": "no policy in effect at the rule sets AuthPolicy or SecurityPolicy /extAuth: compare the proxy with `pbctl verify`",
 	}
+}
+
+test_fault_that_only_delays_explains_no_aborted_request if {
+	delays := _traffic("limits", {"faultInjection": {"delay": {"fixedDelay": "5ms"}}})
+	_explained([delays], _answer(503, "FI", "fault_filter_abort")).known == false
 }
 
 test_answer_without_a_known_cause_is_unknown if {
