@@ -112,7 +112,7 @@ rejected_backend(route_key, backend, number) := [{"reason": link.reason, "messag
 	true
 } else := null
 
-# Of several refs to a Service, those with a port are served.
+# Refs with a port are served, of several to one Service.
 _is_about(link, _) if link.reason != "PortNotSpecified"
 
 _is_about(_, 0)

@@ -79,7 +79,7 @@ _facts_within_bounds(obj) := object.union_n([
 }
 
 # If policies of a kind select by fields, wider policies come before narrower ones; then those of a higher weight, if
-# the kind's policies have one. With the precedence Name, age does not count.
+# the kind's policies have one. With the precedence Name, age has no effect.
 _order(type, key, obj) := [lookup.age_of(obj), keys.alphabetical(key), key] if {
 	not kinds.get(type).traits.ranked
 } else := [0, keys.alphabetical(key), key] if {
