@@ -297,7 +297,7 @@ class Admission:
         made = [one.decision for one in responses.values() if one.decision is not None]
         failing = [name for name, one in responses.items() if one.failure]
         open_because = self._open_because(request, [] if request.flaw else failing) if failures else ""
-        judged = verdict(made, failures, open_because)
+        judged = verdict(made, failures, open_because, "" if request.patched else request.what)
         audit = _audit(judged, responses, failures)
         if failures and tells:
             self._tell(request, judged, open_because, failures)

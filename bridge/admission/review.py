@@ -126,6 +126,7 @@ class ReviewRequest:
         self.subject = subject
         self.uid = about.uid
         self.operation = about.operation
+        self.sub_resource = about.sub_resource
         self.dry_run = bool(about.dry_run)
         self.subject_given = bytes(subject) != _NULL
         self.has_metadata = read.metadata is not None
@@ -211,6 +212,12 @@ class ReviewRequest:
     def parsed_key(self) -> Key:
         """Return the object's key in its parts."""
         return Key(self.group or CORE, self._kind.kind, self.namespace or CLUSTER, self.name)
+
+    @property
+    def what(self) -> str:
+        """Return what it does, and with which part of an object."""
+        part = shortened(self.sub_resource)
+        return f"{shortened(self.operation)} of {part}" if part else shortened(self.operation)
 
     @property
     def key(self) -> str:
@@ -359,10 +366,13 @@ class AdmissionVerdict:
     patches: tuple[Mapping[str, Any], ...] = ()
 
 
-def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_because: str) -> AdmissionVerdict:
+def verdict(
+    decisions: Iterable[Decision], failures: tuple[str, ...], open_because: str, unpatched: str = ""
+) -> AdmissionVerdict:
     """Return the verdict on a request from its decisions and the reasons of failed ones (`failures`).
 
-    `open_because` is the reason to admit a request despite failures; empty: failures deny it.
+    `open_because` is the reason to admit a request despite failures; empty: failures deny it. `unpatched` is what the
+    request does, if patches cannot apply to it.
     """
     made = list(decisions)
     warnings = [warning for decision in made for warning in decision.warnings]
@@ -377,6 +387,9 @@ def verdict(decisions: Iterable[Decision], failures: tuple[str, ...], open_becau
         warnings.insert(0, f"policy-bridge: admitted without a decision, {open_because}: {why}")
     annotations = {name: value for decision in made for name, value in decision.annotations.items()}
     patches = tuple(operation for decision in made for operation in decision.patches)
+    if patches and unpatched:
+        text = f"policy-bridge: the decision's patches are left out: they are for the whole object, not for {unpatched}"
+        warnings, patches = [text, *warnings], ()
     return AdmissionVerdict("failed-open" if failures else "allowed", None, annotations, fitted(warnings), patches)
 
 

@@ -248,6 +248,26 @@ async def test_decision_about_a_review_may_patch_the_object(result: Any) -> None
     assert "patch" not in await requested(whole(result), patches=False)
 
 
+@pytest.mark.parametrize(
+    ("request_of", "what"),
+    [
+        ({"operation": "DELETE", "object": None}, "DELETE"),
+        ({"operation": "CONNECT", "subResource": "exec"}, "CONNECT of exec"),
+        ({"operation": "UPDATE", "subResource": "status"}, "UPDATE of status"),
+    ],
+)
+@pytest.mark.parametrize("patches", [True, False])
+async def test_patches_for_a_request_that_changes_no_object_are_left_out_with_a_warning(
+    request_of: dict[str, Any], what: str, patches: bool
+) -> None:
+    old = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+    response = await requested(whole({"patches": PATCH}), patches=patches, oldObject=old, **request_of)
+    assert response["allowed"]
+    assert "patch" not in response
+    why = f"they are for the whole object, not for {what}"
+    assert response["warnings"] == [f"policy-bridge: the decision's patches are left out: {why}"]
+
+
 DEEP = base64.b64encode(b"[" * 100_000).decode()
 SURROGATE = base64.b64encode(b'[{"op": "add", "path": "/a", "value": "\\ud800"}]').decode()
 
