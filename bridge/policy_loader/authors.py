@@ -28,6 +28,7 @@ from bridge.policy_loader.submissions import (
     move_system,
     package_of,
     read_config_map,
+    read_in_force,
     read_loss,
     read_rego_policy,
     rejected,
@@ -270,7 +271,7 @@ class Authors:
             before.verdict if before else None,
         )
         if not reading.unread and not (same and reading.submission.version):
-            self._loader.put(replace(reading.submission, lost=read_loss(obj)))
+            self._loader.put(replace(reading.submission, lost=read_loss(obj), in_force=read_in_force(obj)))
         self._notify(key, obj)
 
     def _read(self, key: Key, obj: Object) -> Reading | None:

@@ -369,6 +369,8 @@ class Loader:
             entry = self._entries[submission.author] = Entry(submission)
             if not self._listed.is_set():
                 entry.restore_loss()
+                if submission.tests and submission.in_force == submission.version:
+                    self._judge.note_passed(submission)
         elif entry.submitted != submission:
             entry.submit(submission)
         else:

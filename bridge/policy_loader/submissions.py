@@ -38,7 +38,7 @@ import msgspec
 
 from bridge.model.changes import Object
 from bridge.model.keys import Key
-from bridge.model.nesting import MAX_DEPTH, decode, parse_field
+from bridge.model.nesting import MAX_DEPTH, as_mapping, decode, parse_field
 from bridge.model.types import Selection
 from bridge.opa.client import STATES_OF_MODULES
 from bridge.opa.shipped import SETTINGS
@@ -57,7 +57,8 @@ class Submission:
     `tests` are Rego by name, which replaces a file name in messages; tests run before the modules become active, and
     are not loaded. `data` are documents by their path. `created` is the object's creationTimestamp ("" if it has none):
     of two with the same claim, the older has it. With `problems` it must not be loaded. `old` means that its modules
-    are Rego v0. `lost` is what its object's status states about lost rules (`read_loss`), which is not its content.
+    are Rego v0. `lost` is what its object's status states about lost rules (`read_loss`), which is not its content;
+    `in_force` is the version that the status of a RegoPolicy states as active.
     `packages` are those of its modules, by name; modules without a plain one are omitted.
     """
 
@@ -70,6 +71,7 @@ class Submission:
     problems: tuple[ModuleProblem, ...] = ()
     old: bool = False
     lost: str = field(default="", compare=False)
+    in_force: str = field(default="", compare=False)
     packages: Mapping[str, DataPath] = field(init=False, repr=False, compare=False)
     claimed: frozenset[DataPath] = field(init=False, repr=False, compare=False)  # the same packages, without names
 
@@ -244,6 +246,12 @@ def created_at(obj: Object) -> str:
 STATUS_ANNOTATION = "policybridge.io/status"  # of a ConfigMap, written by the bridge
 LOST = "rules_lost"  # the code of the problem that the active version of another author has taken out this one's
 LOST_RULES = "its rules are lost, and what evaluates them fails, since"  # begins its message
+
+
+def read_in_force(obj: Object) -> str:
+    """Return the version that a RegoPolicy's status states as active; "" for none."""
+    in_force = as_mapping(as_mapping(parse_field(obj.get("status"))).get("inForce"))
+    return str(in_force.get("version", ""))
 
 
 def read_loss(obj: Object) -> str:

@@ -57,6 +57,7 @@ class Bench:
         data: Any = None,
         created: str = "",
         old: bool = False,
+        in_force: str = "",
     ) -> None:
         """Submit modules, or data at `team.<name>`."""
         self.loader.put(
@@ -68,6 +69,7 @@ class Bench:
                 {} if data is None else {("team", name): data},
                 created,
                 old=old,
+                in_force=in_force,
             )
         )
 

@@ -317,6 +317,18 @@ async def test_a_failing_test_keeps_the_last_good_version(bench: Bench) -> None:
     assert bench.verdicts["a"].active == "1"
 
 
+async def test_tests_of_a_version_that_a_former_run_has_accepted_are_not_run_again(opa_path: Path) -> None:
+    module, tests = "package team.{}\n\nx := 1\n", "package {}_test\n\ntest_x if false\n"
+    async with loading(opa_path, listed=False) as bench:
+        bench.put("a", module.format("a"), tests=tests.format("a"), in_force="1")
+        bench.put("b", module.format("b"), tests=tests.format("b"), in_force="0")
+        bench.loader.listed()
+        await bench.until_active("a")
+        assert (await bench.refused("b"))[2] == "test_failed"
+        bench.put("a", module.format("a"), tests=tests.format("a"), version="2", in_force="2")
+        assert (await bench.refused("a", "2"))[2] == "test_failed"
+
+
 async def test_tests_reach_out_as_little_as_modules(bench: Bench) -> None:
     tests = 'package a_test\n\ntest_x if http.send({"method": "get", "url": "http://127.0.0.1:1"})\n'
     bench.put("a", "package team.a\n\nx := 1\n", tests=tests)

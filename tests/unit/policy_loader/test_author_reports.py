@@ -7,7 +7,15 @@ import pytest
 
 from bridge.model.keys import Key
 from bridge.policy_loader.reporter import ObjectEvent, annotation, event, status
-from bridge.policy_loader.submissions import LOST, LOST_RULES, STATUS_ANNOTATION, ModuleProblem, Verdict, read_loss
+from bridge.policy_loader.submissions import (
+    LOST,
+    LOST_RULES,
+    STATUS_ANNOTATION,
+    ModuleProblem,
+    Verdict,
+    read_in_force,
+    read_loss,
+)
 
 KEY = Key("core", "ConfigMap", "opa-policies", "one")
 PROBLEM = ModuleProblem("main.rego", 3, 7, "rego_unsafe_var_error", "var x is unsafe")
@@ -146,6 +154,12 @@ def test_loss_is_read_back_from_the_written_report() -> None:
     assert not read_loss({"metadata": {}, "status": status(NEVER, 1, {}, NOW)})
 
 
+def test_active_version_is_read_back_from_the_written_status() -> None:
+    found = status(Verdict(KEY, "v2", "v1", (PROBLEM,)), 1, {}, NOW)
+    assert read_in_force({"metadata": {}, "status": found}) == "v1"
+    assert not read_in_force({"metadata": {}, "status": status(NEVER, 1, {}, NOW)})
+
+
 @pytest.mark.parametrize(
     "written",
     ["", "[", "[]", "null", '{"error":1}', '{"error":{"errors":[1]}}', "[" * 5000, '{"error":{"errors":[{"code":7}]}}'],
@@ -153,6 +167,7 @@ def test_loss_is_read_back_from_the_written_report() -> None:
 def test_status_that_is_not_the_bridges_states_no_loss(written: Any) -> None:
     assert not read_loss({"metadata": {"annotations": {STATUS_ANNOTATION: written}}})
     assert not read_loss({"metadata": {"annotations": written}, "status": written})
+    assert not read_in_force({"metadata": {}, "status": written})
 
 
 def test_message_of_a_loss_begins_as_the_bridge_writes_it() -> None:

@@ -12,13 +12,21 @@ import pytest
 
 from bridge.model.keys import Key
 from bridge.opa.errors import OpaRejected
-from bridge.policy_loader.assembly import generated, lines_that_read_view, mentions
+from bridge.policy_loader.assembly import digest, generated, lines_that_read_view, mentions, reads_objects
 from bridge.policy_loader.authors import Authors
-from bridge.policy_loader.compile_check import Checker, RuleHead
+from bridge.policy_loader.compile_check import Checker, RuleHead, may_use_schemas
 from bridge.policy_loader.judgement import EVALUATION_CONFLICT, Judge, _Claim, _find_shared, failures_by_author
 from bridge.policy_loader.loader import Activation
 from bridge.policy_loader.read_parameters import read_parameters
-from bridge.policy_loader.submissions import Places, Submission, find_disputes, package_of
+from bridge.policy_loader.submissions import (
+    Places,
+    Submission,
+    find_disputes,
+    find_flaws,
+    line_of_package,
+    line_of_rule,
+    package_of,
+)
 from tests.integration.loading import FEW
 from tests.unit.policy_loader.hand import HandJudge
 from tests.unit.policy_loader.test_authors import ONE, config_map
@@ -185,6 +193,25 @@ def test_package_is_found_after_a_long_beginning(filling: str) -> None:
     beginning = filling * 100_000
     assert package_of(f"{beginning}\npackage team.x\n") == ("team", "x")
     assert package_of(f"{beginning}\npackage 1\n") is None
+
+
+@pytest.mark.parametrize(
+    "filling", ["\n", " ", "\t\n", "#\n", '"', "`", "(", "data.", "parameters_schema := {", "violations "]
+)
+def test_megabyte_of_a_module_is_read_in_one_pass(filling: str) -> None:
+    """Regular expressions have no steps to count: work that grows with the square would take hours."""
+    package = ("bridge", "guardrails", "mine")
+    text = f"package bridge.guardrails.mine\n{filling * (1_000_000 // len(filling))}\nx := 1\n"
+    one = Submission(author("one"), "1", {"a": text})
+    assert (line_of_package(text), package_of(text)) == (1, package)
+    assert line_of_rule(text, "x") == text.count("\n")
+    assert generated([one], "package kubernetes\n\npods := 1\n")
+    assert not find_flaws(one)
+    assert not may_use_schemas(text)
+    assert not lines_that_read_view(one, "package kubernetes\n\npods := 1\n")
+    assert reads_objects([one]) == (filling == "data.")
+    assert digest([one], package)
+    assert {path[0] for path in mentions(one) if path} <= {"data"}
 
 
 def test_request_to_the_webhook_reads_no_module() -> None:
