@@ -1,18 +1,17 @@
 """What is wrong here: `/api/violations`, the result of the audit, and `/api/problems`, everything else."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
-from bridge.model.keys import Key
-from bridge.offline.engine import Engine
 from bridge.opa.judging import Row
 from bridge.queries.analysis import doubtful, problems_beside_statuses
-from bridge.remediator.audit import Audited, counts
-from bridge.sources.known_fields import Doubt
+from bridge.remediator.audit import counts
+from bridge.web.backing import PresentBacking
+from bridge.web.picture_updates import Journal
 from bridge.web.responses import answer
 
 SHOWN = 2_000  # violations of a response, the most severe first
@@ -21,59 +20,45 @@ _SEVERITIES = ("high", "medium", "low", "unknown")
 
 
 class Problems:
-    """Responds with problems. `engine` returns an engine on the OPA to query, and raises Refused while there is none.
+    """Responds with problems in the OPA of `backing`. Clients share one answer until the next change in `journal`."""
 
-    `doubts` returns unknown names and refused values, with the line in the object's file; it is called in a thread.
-    `revision` returns a name that differs after each change: until then, all clients share one answer.
-    """
-
-    def __init__(
-        self,
-        engine: Callable[[], Engine],
-        doubts: Callable[[], Iterable[tuple[Key, Doubt, int]]],
-        revision: Callable[[], str],
-    ) -> None:
-        self._engine = engine
-        self._doubts = doubts
-        self._revision = revision
+    def __init__(self, backing: PresentBacking, journal: Journal) -> None:
+        self._backing = backing
+        self._journal = journal
         self._answered: tuple[str, list[dict[str, Any]]] | None = None
         self._lock = asyncio.Lock()
 
     async def get(self, _: web.Request) -> web.Response:
         """Return problems in the form of the query `problems`."""
-        engine = self._engine()
+        engine = self._backing.engine()
         async with self._lock:
-            revision = self._revision()
+            revision = self._journal.name()
             if self._answered is None or self._answered[0] != revision:
-                doubts = doubtful(await asyncio.to_thread(self._doubts))
+                doubts = doubtful(await asyncio.to_thread(engine.doubts))
                 self._answered = revision, await problems_beside_statuses(engine, doubts)
             return answer({"problems": self._answered[1]})
 
 
 class Violations:
-    """Responds with the violations of an audit, None while OPA is not running.
+    """Responds with the violations of the audit of `backing`, unless its OPA lacks objects."""
 
-    `require` raises Refused while OPA lacks objects.
-    """
-
-    def __init__(self, audited: Callable[[], Audited | None], require: Callable[[], object]) -> None:
-        self._audited = audited
-        self._require = require
+    def __init__(self, backing: PresentBacking) -> None:
+        self._backing = backing
 
     @property
     def revision(self) -> int:
         """Return a number that grows when the violations may differ; -1 while OPA lacks objects."""
         try:
-            self._require()
+            self._backing.opa()
         except Refused:
             return -1
-        audited = self._audited()
+        audited = self._backing.audited
         return audited.revision if audited else 0
 
     async def get(self, _: web.Request) -> web.Response:
         """Return the number of violations of each Constraint, and the first of them."""
-        self._require()
-        audited = self._audited()
+        self._backing.opa()
+        audited = self._backing.audited
         rows = list(audited.all_rows()) if audited else []
         return answer(await asyncio.to_thread(_document, rows))  # there may be 100,000
 

@@ -11,28 +11,23 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
-from bridge.kube.kube_client import KubeClient
 from bridge.kube.kube_errors import Forbidden, KubeError
-from bridge.kube.object_details import ObjectDetails
 from bridge.kube.recording import events_about
 from bridge.model.keys import Key, is_key, key_of, parse_key
-from bridge.offline.engine import Engine, RunningEngines
-from bridge.opa.client import Opa
 from bridge.queries.analysis import analyze, doubts_of_change, held_crds, policy_impact
 from bridge.queries.asking import effective_at, objects, policy_kind, require_namespace, target_keys, uncovered
 from bridge.queries.explained_reasons import Reason, explained_reasons
 from bridge.queries.states import deleted_keys, plan_change
-from bridge.settings.model import Settings
 from bridge.sources.bounded_reading import TooCostlyError, read_manifests
-from bridge.sources.manifests import ManifestSource
 from bridge.sources.pruning import prune
+from bridge.web.backing import PresentBacking
 from bridge.web.proxies import Proxies
 from bridge.web.responses import Event, Streams, answer, body_of, decoded
 from bridge.web.subscriptions import Followed, Following, Reader
@@ -59,51 +54,11 @@ ALLOWED = frozenset({
 MOST_INPUT = 4 << 20  # bytes of a body: `changes` may contain many objects
 
 
-class Engines:
-    """The engine of what would be after a change. `settings` are those of policies.
-
-    `opa` returns the OPA, and raises Refused while there is none. `cluster` returns a client for its API server, None
-    for a folder; `manifests` returns the objects of a folder, None for a cluster.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        opa: Callable[[], Opa],
-        cluster: Callable[[], KubeClient | None],
-        manifests: Callable[[], ManifestSource | None],
-    ) -> None:
-        self._opa = opa
-        self._cluster = cluster
-        self._manifests = manifests
-        self._engines = RunningEngines(settings)
-
-    def engine(self) -> Engine:
-        """Return the engine of this moment."""
-        engine = self._engines.on(self._opa())
-        if manifests := self._manifests():
-            return replace(engine, manifests=manifests)
-        cluster = self._cluster()
-        return replace(engine, cluster=ObjectDetails(cluster)) if cluster else engine
-
-
 class Queries:
-    """Passes allowed queries on. `opa` returns the OPA to query, and raises Refused while there is none.
+    """Passes allowed queries on to the OPA of `backing`; answers of `explain` have states of fields in `proxies`."""
 
-    `cluster` returns a client for its API server, None for a folder; `engine` returns an engine on the OPA.
-    Answers of `explain` have the states of fields in `proxies`.
-    """
-
-    def __init__(
-        self,
-        opa: Callable[[], Opa],
-        cluster: Callable[[], KubeClient | None],
-        engine: Callable[[], Engine],
-        proxies: Proxies,
-    ) -> None:
-        self._opa = opa
-        self._cluster = cluster
-        self._engine = engine
+    def __init__(self, backing: PresentBacking, proxies: Proxies) -> None:
+        self._backing = backing
         self._proxies = proxies
 
     async def post(self, request: web.Request) -> web.Response:
@@ -114,10 +69,10 @@ class Queries:
         async with body_of(request, MOST_INPUT) as content:
             query_input = decoded(content).get("input", {})
             if name == "impact":
-                return answer({"result": await policy_impact(self._engine(), query_input)})
-            result = await self._opa().query(name, query_input)
+                return answer({"result": await policy_impact(self._backing.engine(), query_input)})
+            result = await self._backing.opa().query(name, query_input)
             if name == "explain":
-                await self._proxies.explain(self._opa(), query_input, result)
+                await self._proxies.explain(self._backing.opa(), query_input, result)
             return answer({"result": result})
 
     async def object(self, request: web.Request) -> web.Response:
@@ -128,7 +83,7 @@ class Queries:
     async def events(self, request: web.Request) -> web.Response:
         """Return the Events about an object that OPA has, None without a cluster, or why they cannot be read."""
         key, _ = await self._named(request)
-        cluster = self._cluster()
+        cluster = self._backing.cluster
         try:
             return answer({"events": await events_about(cluster, key) if cluster else None})
         except Forbidden:
@@ -142,7 +97,7 @@ class Queries:
         text = request.query.get("without", "")
         if not text:
             raise Refused(400, "InvalidInput", "name a policy kind: ?without=KIND[.spec.FIELD]")
-        found = await uncovered(self._opa(), text)
+        found = await uncovered(self._backing.opa(), text)
         reached = [entry["target"] for entry in found if any("notAttached" not in path for path in entry["paths"])]
         return answer({"targets": reached})
 
@@ -151,7 +106,7 @@ class Queries:
         if not is_key(text):
             raise Refused(400, "InvalidInput", f"{text!r} is not a key: give ?key=<group>/<Kind>/<namespace>/<name>")
         key = parse_key(text).object
-        found = await objects(self._opa(), [key])
+        found = await objects(self._backing.opa(), [key])
         if key not in found:
             raise Refused(404, "TargetNotFound", f"{key} does not exist")
         return key, found[key]
@@ -170,10 +125,10 @@ _AT_ONCE = 2  # processes that read manifests
 
 
 class Changes:
-    """Analyzes manifests. `engine` returns an engine on the OPA to query, and raises Refused while there is none."""
+    """Analyzes manifests with the OPA of `backing`."""
 
-    def __init__(self, engine: Callable[[], Engine]) -> None:
-        self._engine = engine
+    def __init__(self, backing: PresentBacking) -> None:
+        self._backing = backing
         self._slots = asyncio.Semaphore(_AT_ONCE)
 
     async def post(self, request: web.Request) -> web.Response:
@@ -182,7 +137,7 @@ class Changes:
         All mistakes are reported: documents without mistakes count in any case, as in `pbctl analyze`.
         The work ends when the client disconnects.
         """
-        self._engine()
+        self._backing.engine()
         async with body_of(request, MOST_MANIFESTS) as content:
             return await self._answer(request, content)
 
@@ -198,7 +153,7 @@ class Changes:
             analyzing.cancel()
 
     async def _analyze(self, content: bytes, deleted: Sequence[str]) -> web.Response:
-        engine = self._engine()
+        engine = self._backing.engine()
         async with self._slots:
             try:
                 objects, problems, doubts = await read_manifests(content, await held_crds(engine))
@@ -233,15 +188,11 @@ _YES = {"true": True, "1": True, "": False, "false": False, "0": False}
 
 @dataclass(slots=True)
 class EffectiveStream:
-    """Answers from `opa`, which raises Refused while there is none, and streams changes from `following`.
+    """Answers from the OPA of `backing`, and streams changes from `following`."""
 
-    `checks` return why the bridge is not ready.
-    """
-
-    opa: Callable[[], Opa]
+    backing: PresentBacking
     following: Following
     streams: Streams
-    checks: Callable[[], Mapping[str, str]]
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """Return effective policies at `target`s, as in the query result; with `watch=true` as server-sent events."""
@@ -254,7 +205,7 @@ class EffectiveStream:
         watch = _YES.get(parameters.get("watch", ""))
         if watch is None:
             raise Refused(400, "InvalidInput", "watch must be true or false")
-        opa, source = self.opa(), parameters.get("sourceNamespace") or None
+        opa, source = self.backing.opa(), parameters.get("sourceNamespace") or None
         kind = await policy_kind(opa, parameters["policyKind"]) if parameters.get("policyKind") else None
         targets = await target_keys(opa, texts, parameters.get("namespace") or None)
         revision = self.following.revision
@@ -275,7 +226,7 @@ class EffectiveStream:
         state: Any = None
         synced = False
         while True:
-            reasons = {name: why for name, why in self.checks().items() if why}
+            reasons = {name: why for name, why in self.backing.checks().items() if why}
             present = {"ready": not reasons, "reasons": reasons}
             if present != state:
                 state = present

@@ -9,7 +9,7 @@ import functools
 import gzip
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,27 +29,21 @@ from bridge.http.request_guard import (
     same,
     unauthorized,
 )
-from bridge.kube.kube_client import KubeClient
 from bridge.model.addresses import is_loopback
-from bridge.model.keys import Key
-from bridge.opa.client import Opa
 from bridge.opa.credentials import TokenError
-from bridge.replicator.intake import Troubles
 from bridge.settings.model import Settings
 from bridge.sidecar.program import Backing
-from bridge.sources.known_fields import Doubt
-from bridge.sources.manifests import ManifestSource
+from bridge.web.backing import PresentBacking
 from bridge.web.findings import Problems, Violations
 from bridge.web.picture_updates import Drawing
 from bridge.web.proxies import Proxies
-from bridge.web.queries import Changes, EffectiveStream, Engines, Queries, explain_reasons
+from bridge.web.queries import Changes, EffectiveStream, Queries, explain_reasons
 from bridge.web.responses import FREE, MOST_BODIES, Streams, answer, body_of, decoded, refusal
 from bridge.web.subscriptions import Following
 from bridge.web.topology import Topology
 
 COOKIE = "policy-bridge"
 _MOST = 4096  # bytes of a login
-_TROUBLES = 10  # types or files that cannot be read
 
 
 class Guard:
@@ -171,19 +165,16 @@ class WebSite:
     def __init__(self, guard: Guard, settings: Settings) -> None:
         self.wrong_tokens = guard.wrong_tokens
         self._guard = guard
-        self._backing: Backing | None = None
-        engines = Engines(settings, self._opa, self._cluster, self._manifests)
-        self._queries = Queries(self._opa, self._cluster, engines.engine, Proxies(settings.config_dumps))
-        self._changes = Changes(engines.engine)
+        self._backing = backing = PresentBacking(settings)
+        self._queries = Queries(backing, Proxies(settings.config_dumps))
+        self._changes = Changes(backing)
         streams = Streams(allows=guard.still_allows)
         self._drawing = Drawing()
-        self._violations = Violations(lambda: self._backing.audited if self._backing else None, self._opa)
-        self._problems = Problems(engines.engine, self._doubts, self._drawing.journal.name)
-        self._topology = Topology(
-            self._drawing, self._violations, streams, self._checks, self._unreadable, self._is_complete, _page()
-        )
+        self._violations = Violations(backing)
+        self._problems = Problems(backing, self._drawing.journal)
+        self._topology = Topology(self._drawing, self._violations, streams, backing, _page())
         self._following = Following()
-        self._effective = EffectiveStream(self._opa, self._following, streams, self._checks)
+        self._effective = EffectiveStream(backing, self._following, streams)
 
     def add_to(self, app: web.Application) -> None:
         """Add all routes to an application."""
@@ -206,40 +197,9 @@ class WebSite:
 
     def open(self, backing: Backing) -> None:
         """Note that OPA is running: respond from now on."""
-        self._backing = backing
+        self._backing.open(backing)
         self._drawing.open(backing)
         self._following.open(backing)
-
-    def _checks(self) -> Mapping[str, str]:
-        return self._backing.checks() if self._backing else {"bridge": "the bridge is starting"}
-
-    def _unreadable(self) -> Mapping[str, str]:
-        troubles = self._backing.replicator.troubles if self._backing else Troubles()
-        return {subject: troubles[subject] for subject in sorted(troubles.serious)[:_TROUBLES]}
-
-    def _cluster(self) -> KubeClient | None:
-        return self._backing.cluster if self._backing else None
-
-    def _doubts(self) -> Iterable[tuple[Key, Doubt, int]]:
-        manifests = self._manifests()
-        return manifests.doubts() if manifests else ()
-
-    def _manifests(self) -> ManifestSource | None:
-        return self._backing.manifests if self._backing else None
-
-    def _opa(self) -> Opa:
-        if self._backing is None:
-            raise _not_ready("the bridge is starting: OPA is not available yet")
-        if why := self._backing.replicator.lacking:
-            raise _not_ready(why)
-        return self._backing.readers
-
-    def _is_complete(self) -> bool:
-        return self._backing is not None and not self._backing.replicator.lacking
-
-
-def _not_ready(why: str) -> Refused:
-    return Refused(503, "NotReady", why, {"Retry-After": "1"})
 
 
 _ROOT = Path(__file__).resolve().parent / "static"

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
 
 from bridge.http.request_guard import Refused
+from bridge.web.backing import PresentBacking
 from bridge.web.findings import Violations
 from bridge.web.picture_updates import Drawing
 from bridge.web.responses import Event, Streams, answer
@@ -24,18 +25,15 @@ _HEARTBEAT = Event("heartbeat", {})  # by its absence a page notices that its co
 
 @dataclass(slots=True)
 class Topology:
-    """Responds with the picture of a drawing. `checks` return why the bridge is not ready, `unreadable` what it lacks.
+    """Responds with the picture of a drawing, and what `backing` lacks.
 
-    `complete` returns whether OPA has had every object. `page` is a digest of the page's files. The stream has the
-    revision of `violations` when it differs.
+    `page` is a digest of the page's files. The stream has the revision of `violations` when it differs.
     """
 
     drawing: Drawing
     violations: Violations
     streams: Streams
-    checks: Callable[[], Mapping[str, str]]
-    unreadable: Callable[[], Mapping[str, str]]
-    complete: Callable[[], bool]
+    backing: PresentBacking
     page: str
 
     async def get(self, request: web.Request) -> web.Response:
@@ -98,14 +96,14 @@ class Topology:
                 await (asyncio.sleep(_RELOAD_PAUSE) if whole.is_set() else whole.wait())
 
     def _is_whole(self) -> bool:
-        return self.drawing.whole.is_set() and self.complete()
+        return self.drawing.whole.is_set() and self.backing.is_complete
 
     def _state(self) -> dict[str, Any]:
-        reasons = {name: why for name, why in self.checks().items() if why}
+        reasons = {name: why for name, why in self.backing.checks().items() if why}
         return {
             "ready": not reasons,
             "reasons": reasons,
-            "unreadable": self.unreadable(),
+            "unreadable": self.backing.unreadable(),
             "whole": self._is_whole(),
             "outcomes": self.drawing.has_outcomes,
             "page": self.page,
