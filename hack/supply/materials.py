@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
@@ -127,6 +125,10 @@ def _needed(requirements: Iterable[str], system: Mapping[str, str]) -> Iterator[
 
 def write_document(file: Path, document: Document) -> None:
     """Write a document. Raises ValueError if it does not match CycloneDX's schema."""
+    # Their import takes a second, which every test run would spend on its list of tests.
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     found = JsonStrictValidator(SchemaVersion.V1_6).validate_str(msgspec.json.encode(document).decode())
     if found:
         raise ValueError(f"{file.name} is not CycloneDX: {found.data.message}")

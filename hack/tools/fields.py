@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import yaml
 
 from bridge.model.keys import Key
 from bridge.sources import defaults, known_fields, schemas, shipped_schemas
 from bridge.sources.defaults import KindDefaults, ShippedDefaults, mapping_of
+from hack.tools import quick_yaml
 from hack.tools.vendor_crds import GATEWAY_API_VERSION, VENDORS, crds_of, ensure_crds
 
 DEFAULTS = Path(defaults.__file__).with_name(defaults.FILE)
@@ -94,7 +94,7 @@ def render_schemas() -> str:
 
 
 def _crds_in(folder: Path) -> list[dict[str, Any]]:
-    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml"))]
+    return [quick_yaml.load(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.yaml"))]
 
 
 def _lines(kinds: dict[str, Any]) -> str:

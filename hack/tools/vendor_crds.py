@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bridge.opa.executable import ToolError, cache_root, locked, new_folder, say, write_source
+from hack.tools import quick_yaml
 from hack.tools.building import download_module
 
 GATEWAY_API_VERSION = "1.7.0"
@@ -71,7 +70,7 @@ def crds_of(vendor: Vendor) -> dict[str, dict[str, Any]]:
     """Return the CRDs of a vendor by `<group>/<Kind>`, from the cache or the module. Raises ToolError."""
     folder = _fetched(vendor, cache_root() / "vendor-crds" / f"{vendor.name}-{vendor.version}")
     texts = [file.read_text() for file in sorted(folder.glob("*.yaml"))]
-    documents = [doc for text in texts for doc in yaml.safe_load_all(text) if doc]
+    documents = [doc for text in texts for doc in quick_yaml.load_all(text) if doc]
     return {
         f"{doc['spec']['group']}/{doc['spec']['names']['kind']}": doc
         for doc in documents

@@ -52,7 +52,7 @@ def served(folder: Path, bridge_path: Path, environment: dict[str, str]) -> Iter
         yield found
 
 
-@pytest.fixture(params=["folder", "OPA", "page"])
+@pytest.fixture(params=["folder", *(pytest.param(way, marks=pytest.mark.long) for way in ("OPA", "page"))])
 def analyzed(request: pytest.FixtureRequest, bridge: Run, folder: Path, tmp_path: Path) -> Ask:
     """A function from what is applied and deleted to the analysis."""
     served: Serving | None = request.getfixturevalue("served") if request.param != "folder" else None
@@ -97,10 +97,12 @@ def test_edited_strategy_merges_otherwise(analyzed: Ask) -> None:
     assert specs(analyzed(strategy("min(values)"))) == [{"a": 7, "b": 5}, {"a": 1, "b": 2}]
 
 
+@pytest.mark.long
 def test_edited_library_of_another_author_changes_the_merge_of_a_strategy(analyzed: Ask) -> None:
     assert specs(analyzed(library("min")))[1] == {"a": 1, "b": 2}
 
 
+@pytest.mark.long
 def test_deleted_library_leaves_a_strategy_that_does_not_compile(analyzed: Ask) -> None:
     found = analyzed(delete=("configmap/opa-policies/library",))
     assert specs(found)[1] == "error"
@@ -108,6 +110,7 @@ def test_deleted_library_leaves_a_strategy_that_does_not_compile(analyzed: Ask) 
     assert found["objects"]["deleted"] == ["core/ConfigMap/opa-policies/library"]
 
 
+@pytest.mark.long
 def test_edited_policy_kind_merges_otherwise(analyzed: Ask) -> None:
     found = analyzed(kind(custom="choose", defaultStrategy="PatchOverrides"))
     assert specs(found)[1] == {"a": 1, "b": 5}
@@ -157,6 +160,7 @@ def test_first_constraint_with_a_shipped_guardrail_is_judged_by_it(analyzed: Ask
     assert "must be at most 4, not 5" in next(iter(introduced(found)))[2]
 
 
+@pytest.mark.long
 def test_guardrail_about_changes_that_comes_with_a_change_judges_it(analyzed: Ask) -> None:
     rule = constraint("keep", "bridge.guardrails.no_weakening", ["HTTPRoute"], {"kinds": [KIND]})
     assert introduced(analyzed(rule)) == set()
@@ -164,11 +168,13 @@ def test_guardrail_about_changes_that_comes_with_a_change_judges_it(analyzed: As
     assert ("HTTPRoute/shop/cart", "Violation") in {(subject, reason) for subject, reason, _ in introduced(found)}
 
 
+@pytest.mark.long
 def test_object_that_only_rego_reads_changes_the_judgement_of_others(analyzed: Ask) -> None:
     found = analyzed(config_map("settings", {"frozen": "yes"}, "shop"))
     assert introduced(found) == {("Gateway/shop/edge", "Violation", "frozen")}
 
 
+@pytest.mark.long
 def test_labels_of_a_namespace_decide_for_objects_outside_the_hierarchy(analyzed: Ask) -> None:
     found = analyzed(namespace("blog", tier="paid"))
     assert introduced(found) == {("ConfigMap/blog/notes", "Violation", "no")}
@@ -193,6 +199,7 @@ def test_suite_tests_the_state_after_a_change_of_rego(bridge: Run, folder: Path,
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.long
 def test_page_of_a_folder_compares_with_the_files_as_they_are_written(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -93,7 +93,7 @@ async def test_a_changed_policy_decides_at_once(served: tuple[Opa, Path]) -> Non
     await eventually(lambda: _result(opa, _request("/admin", "staff")), lambda result: result["allowed"])
 
 
-@pytest.mark.parametrize("content", ["", "=effective"])
+@pytest.mark.parametrize("content", ["", pytest.param("=effective", marks=pytest.mark.long)])
 async def test_an_edge_decides_without_a_bridge(
     bridge_path: Path, opa_path: Path, environment: dict[str, str], tmp_path: Path, content: str
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_deletion_that_takes_the_policy_of_many_routes_is_denied(
         assert "; ways out: " in message_of(response)
 
 
+@pytest.mark.long
 def test_a_deletion_above_thousands_of_routes_is_denied_within_the_time_of_thewebhook_of(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -113,7 +114,7 @@ data:
 """
 
 
-@pytest.mark.parametrize(("policy", "allowed"), [("Fail", False), ("Ignore", True)])
+@pytest.mark.parametrize(("policy", "allowed"), [("Fail", False), pytest.param("Ignore", True, marks=pytest.mark.long)])
 def test_an_unjudged_change_is_denied_unless_the_constraint_ignores_failures(
     bridge_path: Path, environment: dict[str, str], tmp_path: Path, policy: str, *, allowed: bool
 ) -> None:

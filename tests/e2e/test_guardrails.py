@@ -82,7 +82,12 @@ BESIDE_A_RULE = FUNCTION.replace("    violations_at(", "    default violations :
 
 @pytest.mark.parametrize(
     "text",
-    [OWN, FUNCTION, BESIDE_A_FUNCTION, BESIDE_A_RULE],
+    [
+        OWN,
+        pytest.param(FUNCTION, marks=pytest.mark.long),
+        pytest.param(BESIDE_A_FUNCTION, marks=pytest.mark.long),
+        BESIDE_A_RULE,
+    ],
     ids=["rule", "function", "rule beside a function", "function beside a rule"],
 )
 def test_a_guardrail_of_an_admin(bridge: Run, tmp_path: Path, text: str) -> None:

@@ -41,7 +41,14 @@ def _differences(found: list[dict[str, Any]]) -> list[Any]:
     return [[one["target"], one["before"]["spec"]["a"], one["after"]["spec"]["a"]] for one in found]
 
 
-@pytest.mark.parametrize(("how", "expected"), [("strategy", [[CART, 9, 7]]), ("library", [[CART, 9, 7]]), ("", [])])
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("strategy", [[CART, 9, 7]]),
+        pytest.param("library", [[CART, 9, 7]], marks=pytest.mark.long),
+        pytest.param("", [], marks=pytest.mark.long),
+    ],
+)
 def test_impact_of_a_policy_that_a_strategy_reads(bridge: Run, tmp_path: Path, how: str, expected: list[Any]) -> None:
     (tmp_path / "world.yaml").write_text(yaml.safe_dump_all(_world(how)))
     deleted = json.loads(bridge("analyze", "--delete", COMMON, "--manifests", tmp_path, "-o", "json").stdout)

@@ -221,7 +221,7 @@ def test_edges_answer_as_the_hub_does_and_follow_its_changes(fleet: Fleet) -> No
     assert _revisions(one) == {one: revisions[one]}
 
 
-@pytest.mark.parametrize("content", ["", ".effective"])
+@pytest.mark.parametrize("content", ["", pytest.param(".effective", marks=pytest.mark.long)])
 def test_edge_with_a_part_of_another_gateway_never_answers_differently_about_it(fleet: Fleet, content: str) -> None:
     """Routes of one Gateway bring others, the class and Namespaces into its view, without all that is below them."""
     fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
@@ -251,6 +251,7 @@ def test_edge_with_a_part_of_another_gateway_never_answers_differently_about_it(
             assert query(edge, "effective", targets)["error"]["code"] == "NotInView"
 
 
+@pytest.mark.long
 def test_edges_with_answers_look_up_the_results_of_the_hub(fleet: Fleet, bridge: Run) -> None:
     fleet.start_hub("Gateway/infra/public", "Gateway/infra/public=effective")
     edge, _ = fleet.start_edge("edge", fleet.config("infra.public.effective"))
@@ -301,6 +302,7 @@ def test_edges_with_answers_look_up_the_results_of_the_hub(fleet: Fleet, bridge:
     assert sizes[0] < sizes[1] / 4
 
 
+@pytest.mark.long
 def test_each_bundle_is_of_one_state_while_kinds_and_modules_change(fleet: Fleet) -> None:
     module = fleet.folder / "manifests" / "90-module.yaml"
     module.write_text(MODULE.format(1))
@@ -373,6 +375,7 @@ async def test_more_edges_behind_one_address_wait_than_other_listeners_serve(fle
         assert {status for status, _ in await waiting} == {200}
 
 
+@pytest.mark.long
 def test_edge_outlives_the_hub_and_follows_the_next_one(fleet: Fleet) -> None:
     hub = fleet.start_hub("Gateway/infra/public")
     edge, process = fleet.start_edge("edge", fleet.config("infra.public"))
@@ -488,7 +491,7 @@ def test_hub_gives_a_view_only_for_a_token_and_says_why_there_is_none(fleet: Fle
     eventually_blocking(lambda: fleet.get_view("new.such")[0], lambda status: status == 200)
 
 
-@pytest.mark.parametrize("content", ["", "=effective"])
+@pytest.mark.parametrize("content", ["", pytest.param("=effective", marks=pytest.mark.long)])
 def test_edges_answer_about_hostile_names_and_their_own_do_nothing(fleet: Fleet, bridge: Run, content: str) -> None:
     (fleet.folder / "manifests" / "99.yaml").write_text(yaml.safe_dump_all(hostile_objects(), allow_unicode=True))
     fleet.start_hub(f"Gateway/infra/public{content}")

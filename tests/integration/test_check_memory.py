@@ -101,7 +101,14 @@ async def test_module_of_120_kib_of_ordinary_rules_is_within_the_share(opa_path:
     assert len(rules) > 120 << 10
 
 
-@pytest.mark.parametrize("memory", [DEFAULT_MEMORY, LEAST_MEMORY, LEAST_MEMORY - 48 * MEBIBYTE])
+@pytest.mark.parametrize(
+    "memory",
+    [
+        pytest.param(DEFAULT_MEMORY, marks=pytest.mark.long),
+        LEAST_MEMORY,
+        pytest.param(LEAST_MEMORY - 48 * MEBIBYTE, marks=pytest.mark.long),
+    ],
+)
 async def test_guardrails_of_new_authors_compile_with_all_shipped_modules(opa_path: Path, memory: int) -> None:
     """Below the least, too: the time at which Go collects garbage must not decide."""
     checker = Checker(opa_path, shipped(rego_root()).modules, memory=memory, patience=DEADLINE)

@@ -62,7 +62,7 @@ async def test_a_package_with_violations_is_a_policy_as_soon_as_it_is_active(ben
     assert await _messages(bench) == ["2 ports"]
 
 
-@pytest.mark.parametrize("query", ["v1.violations", "fleet.v1.violations.east"])
+@pytest.mark.parametrize("query", ["v1.violations", pytest.param("fleet.v1.violations.east", marks=pytest.mark.long)])
 async def test_a_policy_that_asks_for_violations_is_refused_alone(bench: Bench, query: str) -> None:
     bench.put("good", POLICY)
     await bench.until_active("good")

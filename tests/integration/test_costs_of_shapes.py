@@ -29,7 +29,7 @@ async def work(objects: list[Object], folder: Path, query: str, query_input: dic
     return count
 
 
-@pytest.mark.parametrize("same_level", ["Conflict", "ConflictOnOverlap"])
+@pytest.mark.parametrize("same_level", ["Conflict", pytest.param("ConflictOnOverlap", marks=pytest.mark.long)])
 async def test_policies_of_one_kind_at_one_gateway_cost_in_proportion_to_their_number(
     tmp_path: Path, same_level: str
 ) -> None:

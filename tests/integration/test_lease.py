@@ -52,7 +52,9 @@ async def test_a_second_bridge_waits_and_takes_over_after_a_clean_stop(
         await until(lambda: third.held)
 
 
-@pytest.mark.parametrize("skew", [-3600, 0, 3600])
+@pytest.mark.parametrize(
+    "skew", [pytest.param(-3600, marks=pytest.mark.long), pytest.param(0, marks=pytest.mark.long), 3600]
+)
 async def test_it_is_taken_from_a_bridge_that_is_cut_off_and_never_held_twice_whatever_its_clock(
     client: KubeClient, proxied: KubeClient, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, skew: int
 ) -> None:

@@ -62,6 +62,7 @@ test_heavy if count([1 | some i in numbers.range(1, 1300); some j in numbers.ran
 """
 
 
+@pytest.mark.long
 async def test_versions_of_one_author_become_active_while_others_change_slow_tests(opa_path: Path) -> None:
     """A change waits for a bounded number of checks: the seconds of each depend on the machine."""
     async with loading(opa_path, patience=DEADLINE) as bench:
@@ -87,6 +88,7 @@ async def test_versions_of_one_author_become_active_while_others_change_slow_tes
         await eventually(lambda: bench.opa.get("team"), lambda team: team and set(names) <= team.keys())
 
 
+@pytest.mark.long
 async def test_late_version_of_an_older_author_takes_the_rules_of_a_younger_one_out(
     opa_path: Path, tmp_path: Path
 ) -> None:
@@ -171,6 +173,7 @@ async def test_verdicts_are_reported_while_others_change_without_a_pause(opa_pat
                 assert (await bench.refused("broken"))[2] == "rego_unsafe_var_error"
 
 
+@pytest.mark.long
 async def test_slow_version_leaves_the_last_good_one_active_and_a_fixed_one_replaces_it(opa_path: Path) -> None:
     async with loading(opa_path, patience=60) as bench:
         bench.put("a", "package team.a\n\nx := 1\n")

@@ -180,11 +180,11 @@ async def test_answers_about_a_change_are_those_after_it(
     seed: int, tmp_path: Path, opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BRIDGE_OPA", str(opa_path))
-    await walk(seed, 4, tmp_path)
+    await walk(seed, 1, tmp_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(10, 40))
+@pytest.mark.parametrize("seed", [1, *range(10, 40)])
 async def test_answers_about_many_changes_are_those_after_them(
     seed: int, tmp_path: Path, opa_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from bridge.model.changes import Object
 from bridge.model.keys import key_of
 from tests.builders import resource
 from tests.properties.test_incremental_statuses import Bridge, compare, settled
+from tests.properties.thorough import STEPS
 
 GROUP = "fleet.example.com"
 VERSION = f"{GROUP}/v1"
@@ -81,7 +82,7 @@ SITES = ("north", "south", "east")
 async def test_after_every_change_of_a_binding_statuses_and_ledger_equal_those_from_scratch(
     seed: int, opa_path: Path
 ) -> None:
-    await walk(seed, 40, opa_path)
+    await walk(seed, STEPS, opa_path)
 
 
 @pytest.mark.long

@@ -44,7 +44,7 @@ CHANGES = 1000
 
 def test_no_command_ends_at_a_folder_with_changed_specs(tmp_path: Path, opa_path: Path) -> None:
     chance = random.Random(0)
-    answer_all(tmp_path, opa_path, chance, chance.sample(plain_cases(), 30), changes=40)
+    answer_all(tmp_path, opa_path, chance, chance.sample(plain_cases(), 12), changes=16)
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ from bridge.replicator.replicator import Replicator
 from tests.integration.loading import DEADLINE, Bench, author, loading
 from tests.integration.scripted import BARRIER, Notices, ScriptedSource
 from tests.properties.small_world import GROUP, POLICY_KINDS, THING, SmallWorld
-from tests.properties.thorough import TIMES
+from tests.properties.thorough import STEPS, TIMES
 from tests.working import working
 
 BURST = 6  # steps at most between two comparisons
@@ -150,7 +150,7 @@ async def walk(seed: int, steps: int, modules_in: float, opa_path: Path) -> None
 
 @pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_stored_facts_equal_freshly_made_ones(seed: int, opa_path: Path) -> None:
-    await walk(seed, 25, 0.05, opa_path)
+    await walk(seed, STEPS, 0.05, opa_path)
 
 
 @pytest.mark.long

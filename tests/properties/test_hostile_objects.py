@@ -36,7 +36,7 @@ async def empty_opa(opa_path: File) -> AsyncIterator[Opa]:
 
 
 async def test_no_query_fails_whatever_objects_hold(empty_opa: Opa) -> None:
-    await no_query_fails(empty_opa, 0, worlds=10)
+    await no_query_fails(empty_opa, 0, worlds=4)
 
 
 @pytest.mark.long

@@ -23,7 +23,7 @@ from bridge.work import Budget
 from tests.integration.scripted import BARRIER, Notices, ScriptedSink, ScriptedSource
 from tests.properties.shown import MARKED, marks_shown, marks_wanted, said, shown
 from tests.properties.small_world import GROUP, PARAMETERS, THING, SmallWorld
-from tests.properties.thorough import TIMES
+from tests.properties.thorough import STEPS, TIMES
 from tests.warm_opa import WarmOpa
 from tests.working import working
 
@@ -99,7 +99,7 @@ async def settled(opa_path: Path, objects: Iterable[Object]) -> AsyncIterator[Br
 
 @pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_after_every_change_statuses_and_ledger_equal_those_from_scratch(seed: int, opa_path: Path) -> None:
-    await walk(seed, 40, opa_path)
+    await walk(seed, STEPS, opa_path)
 
 
 @pytest.mark.long
@@ -112,7 +112,7 @@ async def test_after_many_changes_statuses_and_ledger_equal_those_from_scratch(s
 async def test_gateways_that_share_proxies_have_after_every_change_the_statuses_from_scratch(
     seed: int, opa_path: Path
 ) -> None:
-    await walk(seed, 40, opa_path, merging=True)
+    await walk(seed, STEPS, opa_path, merging=True)
 
 
 @pytest.mark.long

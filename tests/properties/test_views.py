@@ -25,14 +25,14 @@ from tests.properties.random_requests import random_requests, random_routing
 from tests.properties.small_world import PARAMETERS, SmallWorld
 from tests.properties.test_incremental_statuses import Bridge, settled
 from tests.properties.test_requests_against_the_reference import answered, request_input
-from tests.properties.thorough import TIMES
+from tests.properties.thorough import STEPS, TIMES
 from tests.reference.cluster_objects import Node
 from tests.warm_opa import WarmOpa
 
 SHOP = "core/Namespace/-/shop"
 
 
-@pytest.mark.parametrize("seed", range(4 * TIMES))
+@pytest.mark.parametrize("seed", range(2 * TIMES))
 async def test_views_have_the_answers_of_the_hub(seed: int, opa_path: Path) -> None:
     await compare_views(random_cluster(seed), seed, opa_path)
 
@@ -51,7 +51,7 @@ async def test_views_of_many_clusters_have_the_answers_of_the_hub(seed: int, opa
 
 @pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_every_change_of_a_view_concerns_it(seed: int, opa_path: Path) -> None:
-    await walk(seed, 40, opa_path)
+    await walk(seed, STEPS, opa_path)
 
 
 @pytest.mark.long
@@ -60,7 +60,7 @@ async def test_every_of_many_changes_of_views_concerns_them(seed: int, opa_path:
     await walk(seed, 200, opa_path)
 
 
-@pytest.mark.parametrize("seed", range(3 * TIMES))
+@pytest.mark.parametrize("seed", range(2 * TIMES))
 async def test_edges_with_answers_answer_as_the_hub(seed: int, opa_path: Path) -> None:
     await compare_answers(random_cluster(seed), seed, opa_path)
     await compare_answers(_with_patterns(random_routing(seed), seed), seed, opa_path)
@@ -94,7 +94,7 @@ async def test_edges_at_envoy_gateway_answer_about_streams_as_the_hub(opa_path: 
 
 @pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_answers_after_changes_are_those_computed_from_scratch(seed: int, opa_path: Path) -> None:
-    await walk_answers(seed, 40, opa_path)
+    await walk_answers(seed, STEPS, opa_path)
 
 
 @pytest.mark.long
@@ -105,11 +105,11 @@ async def test_answers_after_many_changes_are_those_computed_from_scratch(seed: 
 
 @pytest.mark.parametrize("seed", range(1, 1 + TIMES))
 async def test_views_of_gateways_that_share_proxies_follow_every_change(seed: int, opa_path: Path) -> None:
-    await walk(seed, 40, opa_path, merging=True)
-    await walk_answers(seed, 20, opa_path, merging=True)
+    await walk(seed, STEPS, opa_path, merging=True)
+    await walk_answers(seed, STEPS // 2, opa_path, merging=True)
 
 
-@pytest.mark.parametrize("seed", range(2 * TIMES))
+@pytest.mark.parametrize("seed", range(TIMES))
 async def test_views_of_gateways_that_share_proxies_have_the_answers_of_the_hub(seed: int, opa_path: Path) -> None:
     objects = _with_shared_proxies(random_routing(seed), seed)
     await compare_views(objects, seed, opa_path)

@@ -8,18 +8,17 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bridge.files import rego_root
 from bridge.model.changes import Object
 from bridge.model.keys import Key, key_of
 from bridge.sources.manifests import ManifestSource
 from bridge.sources.yaml import Document, read_documents
+from hack.tools import quick_yaml
 
 HERE = Path(__file__).parent
 POLICY_NAMESPACE = "opa-policies"
 POLICY_LABEL = "gateway.networking.k8s.io/policy"
-_PRESETS = [yaml.safe_load(file.read_text())["spec"] for file in (rego_root() / "bridge/kinds/presets").glob("*.yaml")]
+_PRESETS = [quick_yaml.load(file.read_text())["spec"] for file in (rego_root() / "bridge/kinds/presets").glob("*.yaml")]
 PRESETS = {f"{spec['group']}/{spec['kind']}" for spec in _PRESETS}
 _SERVED = {"", "core", "gateway.networking.k8s.io"}  # groups of which an API server of the tests has the kinds
 _TARGETS_OF_VENDORS = {
@@ -177,7 +176,7 @@ class Case:
 
     @cached_property
     def _expected(self) -> dict[str, Any]:
-        expected: dict[str, Any] = yaml.safe_load((self.folder / "expected.yaml").read_text())
+        expected: dict[str, Any] = quick_yaml.load((self.folder / "expected.yaml").read_text())
         return expected
 
     @cached_property
