@@ -162,4 +162,4 @@ def _report_missing(about: Mapping[str, Any], pods: Sequence[object]) -> None:
         )
         print_error(f"warning: {gateway} has no Pod of a proxy that runs, with the labels {places}")
     else:
-        print_error(f"warning: the rules do not know the Pods of {gateway}'s proxies: give --config-dump")
+        print_error(f"warning: Policy Bridge doesn't know the Pods of {gateway}'s proxies: give --config-dump")

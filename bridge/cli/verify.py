@@ -70,7 +70,7 @@ def verify(**options: Any) -> int:
     found, code = read(asked.source, ask, queries=QUERIES)
     _print(asked.output, found)
     if not found.counts.get("verified") and not found.fails:
-        print_error("error: nothing was compared: no dump has a target of these objects that the rules can read")
+        print_error("error: nothing was compared: no dump has a target of these objects that Policy Bridge can read")
         return _NOTHING_COMPARED
     is_known = all(proxy["covers"] for proxy in found.proxies.values())
     unread = any(found.counts.get(state) for state in ("cannot be read", "not known"))

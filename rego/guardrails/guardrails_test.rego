@@ -358,9 +358,9 @@ test_nothing_is_kept_if_the_former_values_are_unknown if {
 
 test_a_pointer_into_the_policy_or_a_wrapper_is_misspelled if {
 	wrong := {
-		"/overrides/mode": "parameters: the field is a pointer into what is in effect, which has no /overrides: /mode",
-		"/spec/mode": "parameters: the field is a pointer into what is in effect, which has no /spec: /mode",
-		"/spec/overrides/mode": "parameters: the field is a pointer into what is in effect, which has no /spec/overrides: /mode",
+		"/overrides/mode": "parameters: the field is a pointer into the effective policy, without /overrides: write /mode",
+		"/spec/mode": "parameters: the field is a pointer into the effective policy, without /spec: write /mode",
+		"/spec/overrides/mode": "parameters: the field is a pointer into the effective policy, without /spec/overrides: write /mode",
 	}
 	every field, message in wrong {
 		_messages(_judged("bounded", _limited, {"field": field, "maximum": 1})) == {message}

@@ -52,10 +52,10 @@ def test_error_is_explained_by_a_field_and_its_policies(
             _line(429, "local_rate_limited", "RL", _VIEW),
             "no policy in effect at the rule sets BackendTrafficPolicy /rateLimit/local",
         ),
-        (_line(504, "response_timeout", "UT", "default"), "the name of the route is not that of a rule"),
+        (_line(504, "response_timeout", "UT", "default"), "no rule has the name of the proxy's route"),
         (
             _line(504, "response_timeout", "UT", "httproute/shop/cart/rule/9/match/0/x"),
-            "the name of the route is not that of a rule",
+            "no rule has the name of the proxy's route",
         ),
         (_line(503, "upstream_reset", "UC"), "no known cause has this status"),
         (_line(429, "", ""), "no known cause has this status"),
@@ -77,7 +77,7 @@ def test_request_that_no_rule_serves_and_the_answer_of_a_backend_are_no_matter_o
     found = _blame(bridge, tmp_path / "log", *lines)
     assert {answer["message"] for answer in found["answers"]} == {
         "no rule serves the request",
-        "the backend answered so",
+        "the backend sent this response",
     }
     assert found["explained"] == 2
 

@@ -283,7 +283,7 @@ def _second_chain_without(proxy: Proxy, name: str) -> None:
             "/timeout/http/requestTimeout",
             "cannot be read",
         ),
-        # Parts of the proxy with settings that the rules do not know.
+        # Parts of the proxy with settings that Policy Bridge doesn't know.
         (lambda proxy: proxy.host.update(require_tls="ALL"), "/timeout/http/requestTimeout", "cannot be read"),
         (
             lambda proxy: proxy.routes["route_config"].update(ignore_path_parameters_in_path_matching=True),
@@ -394,7 +394,7 @@ def test_cors_that_is_not_for_all_requests_is_not_verified(proxy: Proxy, change:
         (
             lambda proxy: proxy.route("checkout")["match"].update(runtime_fraction={"default_value": {"numerator": 0}}),
             "cannot be read",
-            "the rules do not know how the proxy matches requests of this rule",
+            "Policy Bridge doesn't know how the proxy matches requests of this rule",
         ),
         # Envoy takes the first route that matches, and a prefix is one of text.
         (
@@ -409,7 +409,7 @@ def test_cors_that_is_not_for_all_requests_is_not_verified(proxy: Proxy, change:
             "cannot be read",
             "an earlier route of the proxy takes shop.example.com/checkout/*",
         ),
-        (lambda proxy: proxy.host.update(require_tls="ALL"), "cannot be read", "the rules do not know requireTls"),
+        (lambda proxy: proxy.host.update(require_tls="ALL"), "cannot be read", "Policy Bridge doesn't know requireTls"),
         (
             lambda proxy: proxy.host["routes"].insert(0, {"match": {"prefix": "/"}, "route": {"cluster": "x"}}),
             "cannot be read",
@@ -623,7 +623,7 @@ def test_rules_of_a_vendor_are_loaded_from_a_configmap(bridge: Run, tmp_path: Pa
     [row] = [row for row in rows if row["target"] == rule and row["field"] == "/timeout/http/requestTimeout"]
     assert (row["state"], row["expected"], row["actual"]) == (state, "15s", timeout)
     assert {row["message"] for row in rows if row["policyKind"].endswith("SecurityPolicy")} == {
-        "no rules read SecurityPolicy from a proxy of Acme"
+        "Policy Bridge can't read SecurityPolicy from proxies of Acme"
     }
 
 

@@ -259,7 +259,7 @@ test_a_constraint_without_a_loaded_policy_is_warned_about if {
 	_reported(_creates_constraint(_limits), {}) == _nothing
 	found := _reported(_creates_constraint(object.union(_limits, {"policy": "testing.gone"})), {})
 	found.denied == []
-	found.warnings == ["policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"]
+	found.warnings == ["policy testing.gone is not loaded, or has no rule violation. Until it is, matching objects are denied"]
 }
 
 test_a_request_that_relaxes_a_constraint_is_warned_about_and_never_denied if {

@@ -84,7 +84,7 @@ test_a_namespace_that_the_policy_kind_forbids_is_invalid if {
 	policy := testing.timeout("slow", 1, [object.union(testing.service_ref("cart"), {"namespace": "infra"})], {"request": "1s"})
 	_verdicts(policy, []) == [[
 		"Invalid",
-		"TimeoutPolicy cannot target another namespace, as Service/infra/cart is",
+		"TimeoutPolicy cannot target Service/infra/cart, which is in another namespace",
 	]]
 }
 
@@ -283,7 +283,7 @@ test_a_selector_of_a_kind_that_is_not_listed_is_invalid if {
 test_a_policy_in_a_namespace_selects_nothing_that_is_cluster_scoped if {
 	_verdicts(_selecting([], [{"group": testing.gateway_group, "kind": "GatewayClass"}]), []) == [[
 		"Invalid",
-		"spec.targetSelectors[0]: A policy in a namespace selects there; a GatewayClass is cluster-scoped",
+		"spec.targetSelectors[0]: A namespaced policy selects objects in its namespace only, but a GatewayClass is cluster-scoped",
 	]]
 }
 
@@ -292,7 +292,7 @@ test_a_cluster_scoped_policy_selects_cluster_scoped_objects_alone if {
 	class := object.union(testing.resource(testing.gateway_api, "GatewayClass", "", "paid"), {"metadata": {"labels": {"tier": "front"}}})
 	policy := testing.color("", "warm", 1, [], {"targetSelectors": [_front, object.union(_front, {"kind": "GatewayClass"})]})
 	_verdicts(policy, [class]) == [
-		["Invalid", "spec.targetSelectors[0]: A cluster-scoped policy selects cluster-scoped objects; an HTTPRoute is in a namespace"],
+		["Invalid", "spec.targetSelectors[0]: A cluster-scoped policy selects cluster-scoped objects only, but an HTTPRoute is namespaced"],
 		_accepted,
 	]
 	attached := attachment.attached_policies("example.com/ColorPolicy", "gateway.networking.k8s.io/GatewayClass/-/paid") with input as testing.changed([class, policy])

@@ -25,7 +25,7 @@ current_parameter_problems(spec) := parameter_problems_of(spec) if {
 	declared := by_target.parameter_schemas[spec.policy]
 	_is_usable(declared)
 	problems := array.slice(_problems_as_written(spec), 0, 10) with data.bridge_settings.schemas as {spec.policy: declared}
-} else := [sprintf("parameters_schema of %s is not a JSON schema that is written out as an object and has no $ref", [spec.policy])] if {
+} else := [sprintf("parameters_schema of %s must be a JSON schema: an object without $ref", [spec.policy])] if {
 	by_target.parameter_schemas[spec.policy]
 } else := array.slice(_never_read(spec), 0, 10)
 
@@ -86,7 +86,7 @@ _known(policy, message) := sprintf("; did you mean %q?", [longer[0]]) if {
 	names := _unlike(policy, message)
 	longer := [name | some name in names; startswith(name, split(message, `"`)[1])]
 	longer != []
-} else := sprintf("; the guardrail has %s", [concat(", ", names)]) if {
+} else := sprintf("; the guardrail's parameters are %s", [concat(", ", names)]) if {
 	names := _unlike(policy, message)
 	names != []
 } else := ""

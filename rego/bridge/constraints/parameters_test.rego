@@ -20,7 +20,7 @@ test_an_unknown_parameter_has_the_nearest_name if {
 	_problems(_spec({"kinds": ["a/B"], "field": "/a", "internalHostnames": ["*.b"]})) == []
 	_problems(_spec({"kind": ["a/B"]})) == [`parameters: unknown field "kind"; did you mean "kinds"?`]
 	_problems(_spec({"internal": []})) == [`parameters: unknown field "internal"; did you mean "internalHostnames"?`]
-	_problems(_spec({"xyz": 1})) == [`parameters: unknown field "xyz"; the guardrail has field, internalHostnames, kinds`]
+	_problems(_spec({"xyz": 1})) == [`parameters: unknown field "xyz"; the guardrail's parameters are field, internalHostnames, kinds`]
 	_problems(_spec({"kinds": "a/B"})) == ["parameters: kinds: invalid type. Expected: array, given: string"]
 }
 
@@ -87,7 +87,7 @@ test_a_schema_of_an_admin_is_open_unless_it_closes_itself if {
 	_own_problems({"b": 1}, {_own_guardrail: {"allOf": [one, other]}}, {}) != []
 }
 
-_unusable := "parameters_schema of bridge.guardrails.mine is not a JSON schema that is written out as an object and has no $ref"
+_unusable := "parameters_schema of bridge.guardrails.mine must be a JSON schema: an object without $ref"
 
 test_a_schema_that_opa_cannot_use_is_a_problem if {
 	every wrong in [7, null, {"properties": {"a": {"$ref": "https://example.com/a"}}}, {"type": 7}] {

@@ -121,7 +121,7 @@ _acceptance(name, replicated, counted) := ["Invalid", concat("; ", wrong)] if {
 	]
 }
 
-policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule %s: until then, %s", [policy, rule, _meanwhile[done]]) if {
+policy_missing(policy, done) := sprintf("policy %s is not loaded, or has no rule %s. Until it is, %s", [policy, rule, _meanwhile[done]]) if {
 	rule := _rule_of(policy)
 }
 

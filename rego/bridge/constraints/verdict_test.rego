@@ -177,10 +177,10 @@ test_all_that_is_wrong_is_reported if {
 test_a_policy_that_is_not_loaded_is_reported_with_the_consequence if {
 	[status, reason, message] := _accepted(object.union(_limits, {"policy": "testing.gone"}), null)
 	[status, reason] == ["False", "PolicyNotFound"]
-	message == "policy testing.gone is not loaded, or has no rule violation: until then, matching objects are denied"
+	message == "policy testing.gone is not loaded, or has no rule violation. Until it is, matching objects are denied"
 	every action, effect in {"warn": "cause warnings", "dryrun": "are reported as violations"} {
 		gone := object.union(_limits, {"policy": "testing.gone", "enforcementAction": action})
-		endswith(_accepted(gone, null)[2], concat(" ", [": until then, matching objects", effect]))
+		endswith(_accepted(gone, null)[2], concat(" ", [". Until it is, matching objects", effect]))
 	}
 }
 

@@ -75,7 +75,7 @@ test_a_parent_ref_to_a_route_that_does_not_delegate_is_explained if {
 	child := object.union(_child([_prefix("/team/a")]), {"spec": {"parentRefs": [{"group": _group, "kind": "HTTPRoute", "name": "plain"}]}})
 	plain := testing.route("plain", [{"name": "public", "namespace": "infra", "sectionName": "http"}], [{"name": "all"}])
 	links := hierarchy.rejected_above(_key("child")) with input as testing.changed([plain, child])
-	[link.message | some link in links] == ["HTTPRoute/shop/plain is a route, and none of its rules has this route as backend"]
+	[link.message | some link in links] == ["no rule of HTTPRoute/shop/plain has this route as a backend"]
 }
 
 test_a_rule_with_a_missing_delegate_serves_nothing if {

@@ -229,7 +229,7 @@ test_a_cycle_is_reported_with_the_links_that_do_not_count if {
 	]
 	links[0].message == concat("", [
 		"Zone/infra/b is already below Zone/infra/a: ",
-		"an extension's links form a cycle, and paths are cut there",
+		"an extension's links form a cycle, so paths end there",
 	])
 }
 

@@ -209,9 +209,9 @@ _message("RefNotPermitted", parent, child) := sprintf("no ReferenceGrant in name
 	keys.describe(child),
 ])
 
-_message("NoMatchingParent", parent, child) := sprintf("%s is a route, and none of its rules has this route as backend", [keys.describe(parent)]) if {
+_message("NoMatchingParent", parent, child) := sprintf("no rule of %s has this route as a backend", [keys.describe(parent)]) if {
 	levels.of(parent) == "Route"
-} else := sprintf("%s is a parent that the bridge does not read: requests may reach the rules of the route there%s", [keys.describe(parent), hint]) if {
+} else := sprintf("Policy Bridge does not read %s: requests may reach the route's rules through this parent%s", [keys.describe(parent), hint]) if {
 	is_unread_parent(parent)
 	hint := concat("", [". Since Gateway API 1.5 it is a ListenerSet" | keys.parse(parent).kind == "XListenerSet"])
 } else := sprintf("%s has no listener or port with the sectionName and port that %s names", [keys.describe(parent), keys.describe(child)])
@@ -226,11 +226,11 @@ _message("NotAllowedByListeners", parent, child) := sprintf("%s does not accept 
 
 _message("NotItsParent", parent, child) := sprintf("%s delegates requests to %s, which names other parents", [keys.describe(parent), keys.describe(child)])
 
-_message("HostnamesOfDelegate", parent, child) := sprintf("%s delegates requests to %s, which has hostnames: a delegate has those of the delegating route", [keys.describe(parent), keys.describe(child)])
+_message("HostnamesOfDelegate", parent, child) := sprintf("%s delegates requests to %s, which must not have hostnames. A delegate uses those of the delegating route", [keys.describe(parent), keys.describe(child)])
 
-_message("NoMatchWithin", parent, child) := sprintf("%s delegates requests to %s, and nothing that this matches is within what the rule matches", [keys.describe(parent), keys.describe(child)])
+_message("NoMatchWithin", parent, child) := sprintf("%s delegates requests to %s, none of whose matches is within the rule's matches", [keys.describe(parent), keys.describe(child)])
 
-_message("Cycle", parent, child) := sprintf("%s is already below %s: an extension's links form a cycle, and paths are cut there", [keys.describe(parent), keys.describe(child)])
+_message("Cycle", parent, child) := sprintf("%s is already below %s: an extension's links form a cycle, so paths end there", [keys.describe(parent), keys.describe(child)])
 
 _message("Conflicted", parent, child) := sprintf("%s does not accept %ss here, because routes of another type use its ports. If a port has several types, the first of GRPCRoute, HTTPRoute, TLSRoute and TCPRoute applies", [keys.describe(parent), keys.parse(child).kind])
 

@@ -52,10 +52,10 @@ test_a_parent_of_gateway_api_that_is_not_read_is_no_frontend if {
 		links := hierarchy.rejected_links(testing.cart_route) with input as {"changes": {"upsert": [edge, route]}}
 		some link in links
 	}
-	text := "/shop/edge is a parent that the bridge does not read: requests may reach the rules of the route there"
+	text := "/shop/edge: requests may reach the route's rules through this parent"
 	refused == {
-		["XListenerSet", "NoMatchingParent", concat("", ["XListenerSet", text, ". Since Gateway API 1.5 it is a ListenerSet"])],
-		["Mesh", "NoMatchingParent", concat("", ["Mesh", text])],
+		["XListenerSet", "NoMatchingParent", concat("", ["Policy Bridge does not read XListenerSet", text, ". Since Gateway API 1.5 it is a ListenerSet"])],
+		["Mesh", "NoMatchingParent", concat("", ["Policy Bridge does not read Mesh", text])],
 	}
 }
 

@@ -540,7 +540,7 @@ _quantity_entries(entries) := [object.union({"segments": leaves.segments(entry.p
 # description: |
 #   Why a JSON pointer is none into the spec proper of a kind's policies: it begins with the place of that spec in a policy,
 #   such as a wrapper. Undefined otherwise.
-misplaced_field(policy_kind, pointer) := sprintf("the field is a pointer into what is in effect, which has no %s: %s", [
+misplaced_field(policy_kind, pointer) := sprintf("the field is a pointer into the effective policy, without %s: write %s", [
 	leaves.pointer(array.slice(path, 0, length)),
 	leaves.pointer(array.slice(path, length, count(path))),
 ]) if {

@@ -99,7 +99,7 @@ _namespace_problem(policy_key, ref, own, target) := message if {
 	not kinds.is_root_namespace(keys.type_of(policy_key), own)
 	not {"type": target.type, "name": target.name} == {"type": "core/Namespace", "name": own}
 	message := _scope_message(kinds.of_policy(policy_key), keys.describe(ref.key))
-} else := sprintf("%s cannot target another namespace, as %s is", [keys.parse(policy_key).kind, keys.describe(ref.key)]) if {
+} else := sprintf("%s cannot target %s, which is in another namespace", [keys.parse(policy_key).kind, keys.describe(ref.key)]) if {
 	not target.namespace in {"-", own}
 	own != "-"
 	not ref.anywhere
@@ -118,11 +118,11 @@ _scope_message(kind, name) := sprintf("Only policies in the root namespace %s ca
 # Why a selector of a policy cannot select anything (semantics T2, T3).
 selector_problem(policy_key, selector) := message if {
 	message := _kind_problem(keys.type_of(policy_key), selector.type)
-} else := sprintf("A policy in a namespace selects there; %s is cluster-scoped", [keys.with_article(split(selector.type, "/")[1])]) if {
+} else := sprintf("A namespaced policy selects objects in its namespace only, but %s is cluster-scoped", [keys.with_article(split(selector.type, "/")[1])]) if {
 	selector.namespace != any_namespace
 	keys.parse(policy_key).namespace != "-"
 	kinds.cluster_scoped(selector.type)
-} else := sprintf("A cluster-scoped policy selects cluster-scoped objects; %s is in a namespace", [keys.with_article(split(selector.type, "/")[1])]) if {
+} else := sprintf("A cluster-scoped policy selects cluster-scoped objects only, but %s is namespaced", [keys.with_article(split(selector.type, "/")[1])]) if {
 	selector.namespace == "-"
 	levels.by_type[selector.type]
 	not kinds.cluster_scoped(selector.type)

@@ -110,7 +110,7 @@ _filters(key) := {object.union(problem, {"enforcementAction": "warn"}) |
 	ref := rule.filters[_].extensionRef
 	policy := keys.named(ref.group, ref.kind, keys.namespace(key), ref.name)
 	kinds.of_policy(policy).optionalRefs
-	message := sprintf("rules[%d] of %s names %s as a filter: effective policies do not contain it, and it prevails there", [
+	message := sprintf("rules[%d] of %s names %s as a filter. It takes precedence there, and effective policies don't include it", [
 		place,
 		keys.describe(key),
 		keys.describe(policy),

@@ -139,7 +139,7 @@ test_a_class_that_a_change_deletes_is_a_problem_of_its_gateways if {
 test_a_parent_ref_to_a_route_is_a_warning if {
 	below := testing.route("below", [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "cart"}], [])
 	found := {[problem.reason, problem.message, problem.enforcementAction] | some problem in problems.of("gateway.networking.k8s.io/HTTPRoute/shop/below")} with input as testing.changed([below])
-	found == {["NoMatchingParent", "HTTPRoute/shop/cart is a route, and none of its rules has this route as backend", "warn"]}
+	found == {["NoMatchingParent", "no rule of HTTPRoute/shop/cart has this route as a backend", "warn"]}
 }
 
 _calls(hostnames, created) := {

@@ -10,7 +10,7 @@ import data.bridge.scopes as acting
 # What explains an answer of a proxy: by its status, its flags and details (Envoy, "Response Code Details"), the fields of
 # policies that do so, by policy kind. The first that matches applies.
 _causes := [
-	{"details": ["via_upstream"], "message": "the backend answered so", "fields": {}},
+	{"details": ["via_upstream"], "message": "the backend sent this response", "fields": {}},
 	{"status": 404, "details": ["route_not_found"], "message": "no rule serves the request", "fields": {}},
 	{"status": 500, "details": ["direct_response"], "message": _answers_itself, "fields": {}, "rejected": true},
 	{"status": 429, "details": ["local_rate_limited"], "fields": {_traffic: ["/rateLimit/local"]}},
@@ -77,7 +77,7 @@ _explained(answer) := {"rule": node, "known": true, "fields": [_whole_policy(pol
 	not _rule(answer.route)
 	policy := _named_policy(answer)
 	lookup.has_object(policy)
-} else := {"rule": null, "known": false, "fields": [], "message": "the name of the route is not that of a rule"} if {
+} else := {"rule": null, "known": false, "fields": [], "message": "no rule has the name of the proxy's route"} if {
 	not _rule(answer.route)
 } else := {"rule": node, "known": false, "fields": [], "message": "no known cause has this status with these flags and details"} if {
 	not _cause(answer)

@@ -107,7 +107,7 @@ test_answer_of_the_backend_and_one_without_a_rule_are_no_matter_of_policies if {
 		"rule": testing.cart_pay,
 		"known": true,
 		"fields": [],
-		"message": "the backend answered so",
+		"message": "the backend sent this response",
 	}
 	_explained([], {"route": "", "status": 404, "flags": "NR", "details": "route_not_found"}) == {
 		"rule": null,
@@ -145,7 +145,7 @@ test_route_that_is_not_of_a_rule_is_unknown if {
 			"rule": null,
 			"known": false,
 			"fields": [],
-			"message": "the name of the route is not that of a rule",
+			"message": "no rule has the name of the proxy's route",
 		}
 	}
 }

@@ -111,14 +111,14 @@ _known := {
 }
 
 # METADATA
-# description: Why a message's configuration does not show what applies, a text for each field that the rules do not know.
-unknown(message, config) := [sprintf("the rules do not know %s of the %s", [field, message]) |
+# description: Why a message's configuration does not show what applies, a text for each field that Policy Bridge doesn't know.
+unknown(message, config) := [sprintf("Policy Bridge doesn't know %s of the %s", [field, message]) |
 	some field in ((object.keys(config) - _known[message]) - {"@type"})
 ]
 
 # METADATA
 # description: Why the hosts of a configuration of routes do not show its requests.
-unknown_ports(config) := ["the rules do not know which requests with a port in their host it takes" | not config.ignorePortInHostMatching]
+unknown_ports(config) := ["Policy Bridge doesn't know which requests with a port in their host it takes" | not config.ignorePortInHostMatching]
 
 # METADATA
 # description: Why nothing is known of a rule at a route that sends no requests to a backend.

@@ -182,10 +182,10 @@ facts contains {
 	some resource in input.resources.virtualHost
 	_listener(resource.routeConfig)
 	unknown := array.concat(
-		[sprintf("the rules do not know the virtual host %s", [resource.config.name]) | _nodes(resource.config) == []],
+		[sprintf("Policy Bridge doesn't know the virtual host %s", [resource.config.name]) | _nodes(resource.config) == []],
 		array.concat(
-			[sprintf("the rules do not know which requests %s takes", [domain]) | some domain in resource.config.domains; regex.match(`:[0-9]+$`, domain)],
-			[sprintf("the rules do not know the routes of the virtual host %s", [resource.config.name]) | _has_no_rules(resource)],
+			[sprintf("Policy Bridge doesn't know which requests %s takes", [domain]) | some domain in resource.config.domains; regex.match(`:[0-9]+$`, domain)],
+			[sprintf("Policy Bridge doesn't know the routes of the virtual host %s", [resource.config.name]) | _has_no_rules(resource)],
 		),
 	)
 	unknown != []
@@ -616,7 +616,7 @@ facts contains {
 }
 
 # Filters for HTTP that may answer requests, or keep others from them, before the filters that the rules know.
-_unknown_filters(manager) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
+_unknown_filters(manager) := [sprintf("Policy Bridge doesn't know what the filter %s does", [filter.name]) |
 	some filter in manager.httpFilters
 	not is_known_filter(filter)
 ]
@@ -666,7 +666,7 @@ _unknown_port(listener, routes) := [sprintf("its listener has port %d, not that 
 
 # A chain for TLS has the hostname of its listener; the only chain of a listener without TLS has none.
 _unknown_of_chain(listener, chain, routes) := array.flatten([
-	[sprintf("the rules do not know what the filter %s does", [filter.name]) |
+	[sprintf("Policy Bridge doesn't know what the filter %s does", [filter.name]) |
 		some filter in chain.filters
 		not envoy.is_manager(filter)
 		not envoy.is_of_type(object.get(filter, "typedConfig", {}), "ConnectionLimit")

@@ -77,7 +77,7 @@ test_routes_of_a_listener_say_when_the_proxy_received_them if {
 
 test_hosts_with_a_port_are_unknown_if_the_proxy_tells_them_apart if {
 	every config in [{"name": _routes}, {"name": _routes, "ignorePortInHostMatching": false}] {
-		{text | some fact in _facts([_part("routes", config)]); some text in fact.unknown} == {"the rules do not know which requests with a port in their host it takes"}
+		{text | some fact in _facts([_part("routes", config)]); some text in fact.unknown} == {"Policy Bridge doesn't know which requests with a port in their host it takes"}
 	}
 }
 
@@ -495,12 +495,12 @@ test_retries_without_a_trigger_are_none if {
 
 test_settings_that_change_retries_are_unknown if {
 	policy := {"retryOn": "5xx", "numRetries": 2, "retriableRequestHeaders": [{"name": "x-retry", "presentMatch": true}]}
-	_route_fact({"route": {"cluster": "one", "retryPolicy": policy}}).unknown == ["the rules do not know retriableRequestHeaders of the retry policy"]
+	_route_fact({"route": {"cluster": "one", "retryPolicy": policy}}).unknown == ["Policy Bridge doesn't know retriableRequestHeaders of the retry policy"]
 }
 
 test_thresholds_that_follow_the_number_of_requests_are_unknown if {
 	cluster := _part("cluster", {"name": "one", "metadata": _own({}), "circuitBreakers": {"thresholds": [{"maxRetries": 3, "retryBudget": {}}]}})
-	[fact.unknown | some fact in _facts([cluster])] == [["the rules do not know retryBudget of the thresholds"]]
+	[fact.unknown | some fact in _facts([cluster])] == [["Policy Bridge doesn't know retryBudget of the thresholds"]]
 }
 
 test_limit_of_connections_that_runtime_settings_turn_off_is_not_read if {
@@ -537,7 +537,7 @@ test_filter_with_the_name_of_another_one_is_unknown if {
 	lua := {"name": "envoy.filters.http.health_check", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"}}
 	check := {"name": "any", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.health_check.v3.HealthCheck"}}
 	listener := _part("listener", {"name": _routes, "defaultFilterChain": {"filters": [_manager({"httpFilters": [lua, check]})]}})
-	{text | some fact in _facts([listener]); some text in fact.unknown; contains(text, "filter ")} == {"the rules do not know what the filter envoy.filters.http.health_check does"}
+	{text | some fact in _facts([listener]); some text in fact.unknown; contains(text, "filter ")} == {"Policy Bridge doesn't know what the filter envoy.filters.http.health_check does"}
 }
 
 _unknown_of_filter(filter) := {text | some fact in _facts([_with_filters([filter])]); some text in fact.unknown; contains(text, " filter ")}
@@ -555,9 +555,9 @@ test_filter_for_policies_that_acts_on_all_requests_is_unknown if {
 		["fault", object.union(fault, {"abort": {"httpStatus": 200}})],
 	] {
 		name := sprintf("envoy.filters.http.%s", [example[0]])
-		_unknown_of_filter({"name": name, "typedConfig": example[1]}) == {sprintf("the rules do not know what the filter %s does", [name])}
+		_unknown_of_filter({"name": name, "typedConfig": example[1]}) == {sprintf("Policy Bridge doesn't know what the filter %s does", [name])}
 	}
-	_unknown_of_filter({"name": "envoy.filters.http.cors", "configDiscovery": {}}) == {"the rules do not know what the filter envoy.filters.http.cors does"}
+	_unknown_of_filter({"name": "envoy.filters.http.cors", "configDiscovery": {}}) == {"Policy Bridge doesn't know what the filter envoy.filters.http.cors does"}
 }
 
 test_route_that_asks_another_service_does_not_state_that_of_the_listener if {
@@ -567,7 +567,7 @@ test_route_that_asks_another_service_does_not_state_that_of_the_listener if {
 
 test_filter_with_a_setting_that_the_rules_do_not_know_is_unknown if {
 	filter := {"name": "envoy.filters.http.router", "matcher": {}, "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router"}}
-	_unknown_of_filter(filter) == {"the rules do not know matcher of the filter for HTTP"}
+	_unknown_of_filter(filter) == {"Policy Bridge doesn't know matcher of the filter for HTTP"}
 }
 
 _check_values(settings) := object.filter(
@@ -607,7 +607,7 @@ test_route_of_no_rule_states_its_place if {
 test_filter_without_its_configuration_in_the_dump_is_unknown if {
 	filters := [{"name": "discovered", "configDiscovery": {}}, _manager({})]
 	listener := _part("listener", {"name": _routes, "defaultFilterChain": {"filters": filters}})
-	"the rules do not know what the filter discovered does" in {text | some fact in _facts([listener]); some text in fact.unknown}
+	"Policy Bridge doesn't know what the filter discovered does" in {text | some fact in _facts([listener]); some text in fact.unknown}
 }
 
 test_routes_are_unknown_beside_a_virtual_host_without_rules if {
@@ -615,7 +615,7 @@ test_routes_are_unknown_beside_a_virtual_host_without_rules if {
 		_part("virtualHost", {"name": _host, "domains": ["www.example.com"], "metadata": _own({"resources": [{"kind": "Gateway", "namespace": "infra", "name": "public", "sectionName": "http"}]})}),
 		{"routeConfig": _routes, "virtualHost": _host},
 	)
-	message := "the rules do not know the routes of the virtual host infra/public/http/all"
+	message := "Policy Bridge doesn't know the routes of the virtual host infra/public/http/all"
 	every routes in [[], ["patched"]] {
 		{message} == {text | some fact in _facts([object.union(host, {"routes": routes})]); fact.key == "routes infra/public/http"; some text in fact.unknown}
 	}

@@ -174,7 +174,7 @@ facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _override
 
 _unknown_overrides(resource) := unknown if {
 	not contains(object.get(resource, "routeConfig", object.get(resource.config, "name", "")), "/") # as Envoy Gateway names them
-	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
+	unknown := [sprintf("Policy Bridge doesn't know the filter %s of a route", [name]) |
 		some configs in envoy.own_filters(resource)
 		some name, config in configs
 		_changes_policies(config)
@@ -207,19 +207,19 @@ _unknown_of_chain(chain) := array.flatten([
 		envoy.is_manager(one)
 		some text in envoy.unknown_of_manager({}, {}, one.typedConfig)
 	],
-	[sprintf("the rules do not know what the filter %s does", [filter.name]) |
+	[sprintf("Policy Bridge doesn't know what the filter %s does", [filter.name]) |
 		filters := _filters(chain)
 		last := max([place | some place, filter in filters; _decides(filter)])
 		some place, filter in filters
 		place < last
 		not is_known_filter(filter)
 	],
-	[sprintf("the rules do not know %s of the filter for authorization", [name]) |
+	[sprintf("Policy Bridge doesn't know %s of the filter for authorization", [name]) |
 		some filter in _filters(chain)
 		envoy.is_of_type(filter.typedConfig, "RBAC")
 		some name in (object.keys(filter.typedConfig) - _of_rbac)
 	],
-	[sprintf("the rules do not know the policy %s", [name]) |
+	[sprintf("Policy Bridge doesn't know the policy %s", [name]) |
 		some filter in _filters(chain)
 		envoy.is_of_type(filter.typedConfig, "RBAC")
 		some name, _ in filter.typedConfig.rules.policies

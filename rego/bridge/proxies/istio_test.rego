@@ -195,14 +195,14 @@ test_chains_of_a_waypoint_are_of_services if {
 	{service | some fact in facts; some service in fact.beside} == {cart}
 }
 
-# What the rules do not know of a chain with these filters.
+# What Policy Bridge doesn't know of a chain with these filters.
 _unknown_of(filters) := _chain_fact(filters).unknown
 
 test_policies_of_other_names_and_settings_of_filters_are_unknown if {
 	own := {"ns[shop]-policy[one]-rule[0]": _any}
 	_unknown_of([_rbac({"rules": {"policies": own}})]) == []
-	_unknown_of([_rbac({"rules": {"policies": object.union(own, {"everyone": _any})}})]) == ["the rules do not know the policy everyone"]
-	_unknown_of([_rbac({"rules": {"policies": own}, "matcher": {}})]) == ["the rules do not know matcher of the filter for authorization"]
+	_unknown_of([_rbac({"rules": {"policies": object.union(own, {"everyone": _any})}})]) == ["Policy Bridge doesn't know the policy everyone"]
+	_unknown_of([_rbac({"rules": {"policies": own}, "matcher": {}})]) == ["Policy Bridge doesn't know matcher of the filter for authorization"]
 }
 
 test_filters_that_have_messages_of_the_same_name_are_told_apart if {
@@ -217,13 +217,13 @@ test_filters_that_have_messages_of_the_same_name_are_told_apart if {
 		["stats.PluginConfig", false],
 	] {
 		filter := {"name": "one", "typedConfig": {"@type": sprintf("type.googleapis.com/%s", [example[0]])}}
-		_unknown_of([filter, own]) == ["the rules do not know what the filter one does" | example[1]]
+		_unknown_of([filter, own]) == ["Policy Bridge doesn't know what the filter one does" | example[1]]
 	}
 }
 
 test_filter_without_its_configuration_in_the_dump_is_unknown if {
 	filters := [{"name": "discovered", "configDiscovery": {}}, _rbac({"rules": {"policies": {"ns[shop]-policy[one]-rule[0]": _any}}})]
-	_unknown_of(filters) == ["the rules do not know what the filter discovered does"]
+	_unknown_of(filters) == ["Policy Bridge doesn't know what the filter discovered does"]
 }
 
 test_settings_of_a_manager_that_skip_its_filters_are_unknown if {
@@ -232,7 +232,7 @@ test_settings_of_a_manager_that_skip_its_filters_are_unknown if {
 		"upgradeConfigs": [{"upgradeType": "websocket", "filters": []}],
 	}
 	listener := _part("listener", {"name": "0.0.0.0_80", "filterChains": [{"filters": [{"typedConfig": manager}]}]})
-	{fact.unknown | some fact in _facts([listener])} == {["the rules do not know filters of the upgrade"]}
+	{fact.unknown | some fact in _facts([listener])} == {["Policy Bridge doesn't know filters of the upgrade"]}
 }
 
 test_filters_of_routes_that_change_policies_are_unknown if {
@@ -241,7 +241,7 @@ test_filters_of_routes_that_change_policies_are_unknown if {
 			name: {"@type": sprintf("type.googleapis.com/envoy.extensions.filters.http.%s", [type])},
 			"envoy.filters.http.cors": {"@type": "type.googleapis.com/envoy.extensions.filters.http.cors.v3.CorsPolicy"},
 		}}
-		unknown := [sprintf("the rules do not know the filter %s of a route", [name])]
+		unknown := [sprintf("Policy Bridge doesn't know the filter %s of a route", [name])]
 		every resource in [_part("route", config), _part("virtualHost", config), _part("route", {"route": {"weightedClusters": {"clusters": [config]}}})] {
 			{[fact.key, fact.unknown] | some fact in _facts([resource])} == {["filters of routes", unknown]}
 		}

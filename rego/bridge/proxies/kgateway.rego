@@ -90,7 +90,7 @@ facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
 	"key": _routes_key(resource.routeConfig),
-	"unknown": [sprintf("the rules do not know the virtual host %s", [resource.config.name])],
+	"unknown": [sprintf("Policy Bridge doesn't know the virtual host %s", [resource.config.name])],
 } if {
 	some resource in input.resources.virtualHost
 	not contains(resource.routeConfig, "/")
@@ -156,7 +156,7 @@ _unknown_of_route(route) := array.flatten([
 ])
 
 # Filters of a route, of a virtual host or of all routes may answer requests, or keep them from a retry.
-_unknown_configs(config) := [sprintf("the rules do not know what the filter %s does", [name]) |
+_unknown_configs(config) := [sprintf("Policy Bridge doesn't know what the filter %s does", [name]) |
 	some name, one in config.typedPerFilterConfig
 	not _is_known_config(one)
 ]
@@ -190,7 +190,7 @@ _of_policies := {
 	"ratelimit", "rbac", "router", "set_metadata", "stateful_session",
 }
 
-_unknown_filters(manager) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
+_unknown_filters(manager) := [sprintf("Policy Bridge doesn't know what the filter %s does", [filter.name]) |
 	some filter in manager.httpFilters
 	not _is_known_filter(filter)
 ]
@@ -230,7 +230,7 @@ facts contains {
 		envoy.unknown_of_manager(resource.config, chain, manager),
 		array.flatten([
 			_unknown_filters(manager),
-			["the rules do not know which connections get its filter chain" | _has_other_conditions(resource.config)],
+			["Policy Bridge doesn't know which connections get its filter chain" | _has_other_conditions(resource.config)],
 			_unknown_port(resource.config, manager.rds.routeConfigName),
 		]),
 	),

@@ -71,7 +71,7 @@ test_filter_that_the_rules_do_not_know_is_named_wherever_it_is if {
 	on := object.remove(off, ["disabled"])
 	every example in [[_typed("lua"), true], [off, true], [_typed("cors"), false], [_typed("fault"), false], [on, false]] {
 		[config, is_unknown] := example
-		expected := ["the rules do not know what the filter one does" | is_unknown]
+		expected := ["Policy Bridge doesn't know what the filter one does" | is_unknown]
 		configs := {"typedPerFilterConfig": {"one": config}}
 		of_route := {"match": {"path": "/pay"}, "metadata": {"filterMetadata": {"dev.kgateway.route_source": source}}}
 		_fact(_in_host("route", object.union(of_route, object.union(configs, {"route": {"cluster": "one"}})))).unknown == expected
@@ -85,8 +85,8 @@ test_filter_that_the_rules_do_not_know_is_named_wherever_it_is if {
 		"httpFilters": [{"name": "one", "typedConfig": _typed("lua")}, {"name": "two"}, {"name": "three", "typedConfig": _typed("router")}],
 	}}
 	_fact(_part("listener", {"name": "listener~80", "filterChains": [{"filters": [manager]}]})).unknown == [
-		"the rules do not know what the filter one does",
-		"the rules do not know what the filter two does",
+		"Policy Bridge doesn't know what the filter one does",
+		"Policy Bridge doesn't know what the filter two does",
 	]
 }
 
@@ -100,7 +100,7 @@ test_filter_that_another_one_turns_off_is_known_by_the_filters_within if {
 	every example in [[[_typed("jwt_authn")], false], [[_typed("ext_proc")], false], [[_typed("jwt_authn"), _typed("lua")], true], [[], true]] {
 		[filters, is_unknown] := example
 		routes := _part("routes", {"name": "listener~80", "ignorePortInHostMatching": true, "typedPerFilterConfig": {"one": _composed(filters)}})
-		_fact(routes).unknown == ["the rules do not know what the filter one does" | is_unknown]
+		_fact(routes).unknown == ["Policy Bridge doesn't know what the filter one does" | is_unknown]
 	}
 }
 
@@ -113,10 +113,10 @@ test_hosts_and_routes_name_the_policies_of_listeners_and_gateways if {
 	routes := _fact(_part("routes", object.union(config, {"name": "listener~80", "ignorePortInHostMatching": true})))
 	[routes.key, routes.origins, routes.unknown] == ["routes listener~80", {_policy: {"timeouts": ["gateway.kgateway.dev/TrafficPolicy/infra/all"]}}, []]
 	host := _fact(_in_host("virtualHost", object.union(config, {"name": "listener~80~all", "domains": ["A.example.com"], "requireTls": "ALL"})))
-	[host.hosts, host.unknown] == [["a.example.com"], ["the rules do not know requireTls of the virtual host"]]
+	[host.hosts, host.unknown] == [["a.example.com"], ["Policy Bridge doesn't know requireTls of the virtual host"]]
 	_facts([_part("routes", {"name": "infra/public/http"})]) == set()
 	other := _fact(_in_host("virtualHost", {"name": "other"}))
-	[other.key, other.unknown] == ["routes listener~80", ["the rules do not know the virtual host other"]]
+	[other.key, other.unknown] == ["routes listener~80", ["Policy Bridge doesn't know the virtual host other"]]
 }
 
 test_managers_are_those_of_routes if {
@@ -125,7 +125,7 @@ test_managers_are_those_of_routes if {
 		"rds": {"routeConfigName": "https"},
 	}}
 	fact := _fact(_part("listener", {"name": "listener~443", "filterChains": [{"filterChainMatch": {"destinationPort": 1}, "filters": [manager]}]}))
-	[fact.key, fact.unknown] == ["connection manager https", ["the rules do not know which connections get its filter chain"]]
+	[fact.key, fact.unknown] == ["connection manager https", ["Policy Bridge doesn't know which connections get its filter chain"]]
 	other := {"filterChainMatch": {"sourcePrefixRanges": [{"addressPrefix": "10.0.0.0"}]}, "filters": []}
 	beside := _fact(_part("listener", {"name": "listener~443", "filterChains": [{"filters": [manager]}, other]}))
 	beside.unknown == fact.unknown
@@ -140,5 +140,5 @@ test_listener_at_another_port_and_hosts_with_a_port_are_unknown if {
 		listener := {"name": "listener~80", "address": {"socketAddress": {"portValue": port}}, "filterChains": [{"filters": [manager]}]}
 		_fact(_part("listener", listener)).unknown == unknown
 	}
-	_fact(_part("routes", {"name": "listener~80"})).unknown == ["the rules do not know which requests with a port in their host it takes"]
+	_fact(_part("routes", {"name": "listener~80"})).unknown == ["Policy Bridge doesn't know which requests with a port in their host it takes"]
 }

@@ -72,7 +72,7 @@ facts contains {
 }
 
 # Filters before it may answer requests.
-_unknown_before(manager, position) := [sprintf("the rules do not know what the filter %s does", [filter.name]) |
+_unknown_before(manager, position) := [sprintf("Policy Bridge doesn't know what the filter %s does", [filter.name]) |
 	some filter in array.slice(manager.httpFilters, 0, position)
 	not istio.is_known_filter(filter)
 	not envoy_gateway.is_known_filter(filter)
@@ -84,7 +84,7 @@ facts contains {"vendor": vendor.name, "proxy": resource.proxy, "key": _override
 	_is_used
 	some type in ["routes", "virtualHost", "route"]
 	some resource in input.resources[type]
-	unknown := [sprintf("the rules do not know the filter %s of a route", [name]) |
+	unknown := [sprintf("Policy Bridge doesn't know the filter %s of a route", [name]) |
 		some configs in envoy.own_filters(resource)
 		some name, config in configs
 		regex.match(`wasm|kuadrant`, name)
@@ -133,7 +133,7 @@ facts contains {
 	"refers": [_filter, _overrides],
 	"unknown": array.concat(
 		["its actions are for other requests than those of the rule" | not _is_for(set, place)],
-		["the rules do not compare the conditions of its actions" | _has_conditions(set)],
+		["Policy Bridge doesn't compare the conditions of its actions" | _has_conditions(set)],
 	),
 	"updated": object.get(resource, "updated", ""),
 } if {
@@ -144,7 +144,7 @@ facts contains {
 facts contains {
 	"vendor": vendor.name,
 	"proxy": resource.proxy,
-	"unread": "the rules do not know to which rules all actions of Kuadrant's filter belong",
+	"unread": "Policy Bridge doesn't know to which rules all actions of Kuadrant's filter belong",
 } if {
 	some [resource, set] in _action_sets
 	not _places[set.name]

@@ -93,21 +93,21 @@ test_actions_with_other_conditions_than_those_of_the_match_are_unknown if {
 		{"predicate": "request.host == 'a'"}, {"predicates": ["request.host == 'a'"]},
 		{"conditionalData": [{"data": []}, {"predicates": ["request.host == 'a'"]}]},
 	] {
-		_unknown(_set_for([], action)) == ["the rules do not compare the conditions of its actions"]
+		_unknown(_set_for([], action)) == ["Policy Bridge doesn't compare the conditions of its actions"]
 	}
 }
 
 test_actions_of_other_rules_are_not_read if {
 	plugin := _filter({"actionSets": [_set("other", [])]})
-	{fact.unread | some fact in _facts([_users], [_listener("0.0.0.0_80", [plugin])]); fact.unread} == {"the rules do not know to which rules all actions of Kuadrant's filter belong"}
+	{fact.unread | some fact in _facts([_users], [_listener("0.0.0.0_80", [plugin])]); fact.unread} == {"Policy Bridge doesn't know to which rules all actions of Kuadrant's filter belong"}
 }
 
 test_filter_that_a_route_turns_off_or_that_another_one_goes_before_is_unknown if {
 	plugin := _filter({"actionSets": [_set(_pay, ["authpolicy.kuadrant.io:shop/users"])]})
 	code := {"name": "code", "typedConfig": {"@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua"}}
-	{text | some fact in _facts([_users], [_listener("0.0.0.0_80", [code, plugin])]); fact.place; some text in fact.unknown} == {"the rules do not know what the filter code does"}
+	{text | some fact in _facts([_users], [_listener("0.0.0.0_80", [code, plugin])]); fact.place; some text in fact.unknown} == {"Policy Bridge doesn't know what the filter code does"}
 	off := {"@type": "type.googleapis.com/envoy.config.route.v3.FilterConfig", "disabled": true}
-	every example in [[off, {"the rules do not know the filter envoy.filters.http.wasm of a route"}], [object.remove(off, ["disabled"]), set()]] {
+	every example in [[off, {"Policy Bridge doesn't know the filter envoy.filters.http.wasm of a route"}], [object.remove(off, ["disabled"]), set()]] {
 		route := {"proxy": "edge", "type": "route", "config": {"typedPerFilterConfig": {"envoy.filters.http.wasm": example[0]}}}
 		facts := _facts([_users], [_listener("0.0.0.0_80", [plugin]), route])
 		{text | some fact in facts; fact.key == "filters of routes"; some text in fact.unknown} == example[1]

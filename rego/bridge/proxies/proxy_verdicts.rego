@@ -131,7 +131,7 @@ _proxies_at(path) := found if {
 
 _found_in("", _, _, entry) := _verdict_alone("not known", "none of these dumps is of a proxy for this target", _policies(entry))
 
-_found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no rules read %s from a proxy of %s", [split(kind, "/")[1], concat(" and ", input.proxies[proxy].vendors)]), _policies(entry)) if {
+_found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("Policy Bridge can't read %s from proxies of %s", [split(kind, "/")[1], concat(" and ", input.proxies[proxy].vendors)]), _policies(entry)) if {
 	proxy != ""
 	not _vendor(proxy, kind)
 } else := _verdict_alone("cannot be read", "the policy is in the proxies of the Pods, not in this one", _policies(entry)) if {
@@ -139,7 +139,7 @@ _found_in(proxy, node, kind, entry) := _verdict_alone("not known", sprintf("no r
 } else := _verdict_alone("cannot be read", sprintf("the effective policy is not known: %s", [entry.error.message]), []) if {
 	proxy != ""
 	entry.error
-} else := _verdict_alone("cannot be read", sprintf("the rules for %s do not read targets of this kind", [_vendor(proxy, kind)]), _policies(entry)) if {
+} else := _verdict_alone("cannot be read", sprintf("Policy Bridge can't read targets of this kind from proxies of %s", [_vendor(proxy, kind)]), _policies(entry)) if {
 	proxy != ""
 	not keys.type_of(node) in _vendors[_vendor(proxy, kind)].targets
 } else := _verdict(_vendor(proxy, kind), kind, families, entry.spec, entry.origins, entry.policies, object.get(entry, "incomplete", []), rule_doubts(node, proxy, entry.path)) if {
@@ -204,7 +204,7 @@ _verdict(vendor, kind, families, spec, origins, policies, incomplete, doubts) :=
 	rows := [_final(_if_known(row, unknown), families, incomplete) | some row in found]
 }
 
-# Nothing is verified at a part of the proxy of which the rules do not know all that changes what it does.
+# Nothing is verified at a part of the proxy of which Policy Bridge doesn't know all that changes what it does.
 _if_known(row, unknown) := object.union(row, {"state": "cannot be read", "message": unknown[0]}) if {
 	row.state == "verified"
 	count(unknown) > 0
@@ -399,7 +399,7 @@ _actual(family, kind, pointer, about) := [array.flatten(lists)] if {
 	count(lists) > 0
 } else := [value | some one in family.values; value := one[kind][pointer]]
 
-_compared(expected, actual, about) := {"state": "cannot be read", "actual": null, "message": "the proxy has it in a form that the rules do not read"} if {
+_compared(expected, actual, about) := {"state": "cannot be read", "actual": null, "message": "the proxy has it in a form that Policy Bridge doesn't recognize"} if {
 	{"unread": true} in actual
 } else := {"state": "missing in the proxy", "actual": null, "message": ""} if {
 	some value in actual
@@ -478,14 +478,14 @@ _is_below(path, pointers) if {
 _why_unread(vendor, kind, path) := where if {
 	some pointer, where in _vendors[vendor].elsewhere[kind]
 	_is_below(path, {pointer})
-} else := sprintf("the proxy has %s, but the rules for %s do not compare this field", [max(above), vendor]) if {
+} else := sprintf("the proxy has %s, but Policy Bridge doesn't compare this field in proxies of %s", [max(above), vendor]) if {
 	above := {pointer |
 		some pointer, about in _vendors[vendor].fields[kind]
 		about.form == "Present"
 		_is_below(path, {pointer})
 	}
 	count(above) > 0
-} else := sprintf("the rules for %s do not read this field", [vendor])
+} else := sprintf("Policy Bridge doesn't read this field from proxies of %s", [vendor])
 
 # A difference is stale if the proxy's configuration is older than a policy. It says so if what is in effect is uncertain.
 _final(row, families, incomplete) := object.union(row, {"state": "stale", "message": sprintf("the proxy's configuration is of %s, older than %s", [updated, keys.describe(newest)])}) if {

@@ -167,7 +167,7 @@ test_filter_that_is_there_does_not_verify_its_fields if {
 	query := _asked(testing.cart_pay, [policy], [_family(_btp, {"/faultInjection": true})])
 	_row(query).field == "/faultInjection/abort/percentage"
 	_row(query).state == "cannot be read"
-	_row(query).message == "the proxy has /faultInjection, but the rules for Envoy Gateway do not compare this field"
+	_row(query).message == "the proxy has /faultInjection, but Policy Bridge doesn't compare this field in proxies of Envoy Gateway"
 }
 
 test_field_that_a_service_beside_the_proxy_has_cannot_be_read if {
@@ -189,7 +189,7 @@ test_part_without_a_filter_is_missing_as_a_whole if {
 test_field_that_no_rule_reads_cannot_be_read if {
 	query := _asked(testing.cart_pay, [_traffic("limits", {"useClientProtocol": true})], [_family(_btp, {})])
 	_row(query).state == "cannot be read"
-	_row(query).message == "the rules for Envoy Gateway do not read this field"
+	_row(query).message == "Policy Bridge doesn't read this field from proxies of Envoy Gateway"
 	_row(query).expected == true
 }
 
@@ -212,7 +212,7 @@ test_filter_of_a_route_needs_that_of_its_listener if {
 test_value_that_a_part_of_the_proxy_has_in_another_form_cannot_be_read if {
 	family := object.union(_family(_btp, {}), {"values": [{_btp: {"/timeout/http/requestTimeout": value}} | some value in ["15s", {"unread": true}]]})
 	row := _row(_asked(testing.cart_pay, [_timeout("15s")], [family]))
-	[row.state, row.message] == ["cannot be read", "the proxy has it in a form that the rules do not read"]
+	[row.state, row.message] == ["cannot be read", "the proxy has it in a form that Policy Bridge doesn't recognize"]
 }
 
 test_value_that_the_dump_does_not_state_cannot_be_read if {
@@ -281,7 +281,7 @@ test_target_of_no_dump_is_not_known if {
 
 test_kind_that_no_rules_read_is_not_known if {
 	color := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
-	_alone(_asked(testing.cart_pay, [color], [])) == ["", "not known", "no rules read ColorPolicy from a proxy of Envoy Gateway"]
+	_alone(_asked(testing.cart_pay, [color], [])) == ["", "not known", "Policy Bridge can't read ColorPolicy from proxies of Envoy Gateway"]
 }
 
 test_rule_that_the_proxy_lacks_is_missing if {
@@ -392,7 +392,7 @@ test_target_that_the_rules_of_a_vendor_do_not_read_cannot_be_read if {
 	query := object.union(_asked(testing.cart_pay, [policy], []), about)
 	found := proxies.comparison with input as query
 		with data.bridge.extensions.proxies as {"acme": _acme}
-	[[row.state, row.message] | some row in found.rows] == [["cannot be read", "the rules for Acme do not read targets of this kind"]]
+	[[row.state, row.message] | some row in found.rows] == [["cannot be read", "Policy Bridge can't read targets of this kind from proxies of Acme"]]
 }
 
 test_proxy_names_each_of_policies_that_all_apply if {

@@ -85,7 +85,7 @@ _rule_row(node, via, entries, hosts) := _about_rule(served, served, "verified", 
 		is_array(one.match)
 		input.families[one.family].unknown == []
 	}
-} else := _about_rule([], [], "cannot be read", "the rules do not know how the proxy matches requests of this rule") if {
+} else := _about_rule([], [], "cannot be read", "Policy Bridge doesn't know how the proxy matches requests of this rule") if {
 	count(hosts) > 0
 	rule := _rule_of(node)
 	null in ({one.match | some one in entries} | _expected_conditions(rule))
@@ -102,7 +102,7 @@ _rule_row(node, via, entries, hosts) := _about_rule(served, served, "verified", 
 		why := concat("; ", array.concat(sort(rejections(node)), [reason_of_proxy | rejections(node) == set()]))
 	}
 	[state, message] := _rule_state(expected, first, served, unknown, answers)
-} else := _about_rule([], [], "cannot be read", "the rules do not know the listener of its routes") if {
+} else := _about_rule([], [], "cannot be read", "Policy Bridge doesn't know the listener of its routes") if {
 	not hierarchy.listener(via)
 }
 

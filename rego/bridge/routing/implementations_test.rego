@@ -39,7 +39,7 @@ test_next_hostname_serves_a_request_unless_the_implementation_has_virtual_hosts 
 	every controller, name in {_envoy_gateway: "Envoy Gateway", "istio.io/gateway-controller": "Istio"} {
 		own := _under(controller, _one_listener, _fallback, {})
 		[own.rule, own.failure.status] == [null, "404"]
-		_reasons(own) == [["SpecificationDiffers", sprintf("Gateway API lets HTTPRoute/shop/wild#r serve this request, %s does not", [name])]]
+		_reasons(own) == [["SpecificationDiffers", sprintf("By Gateway API HTTPRoute/shop/wild#r serves this request, but by %s it doesn't", [name])]]
 	}
 }
 
@@ -54,7 +54,7 @@ test_virtual_hosts_compare_hostnames_as_they_intersect_the_listeners if {
 	_reasons(spec) == [["MoreSpecificHostname", "data planes based on Envoy let HTTPRoute/shop/wild#r serve this request: they compare the hostnames that routes and listeners have in common"]]
 	own := _under(_envoy_gateway, listeners, routes, {})
 	own.served == "wild#r"
-	_reasons(own) == [["SpecificationDiffers", "Gateway API lets HTTPRoute/shop/exact#r serve this request, Envoy Gateway does not"]]
+	_reasons(own) == [["SpecificationDiffers", "By Gateway API HTTPRoute/shop/exact#r serves this request, but by Envoy Gateway it doesn't"]]
 }
 
 test_listener_without_routes_hides_none_where_listeners_share_virtual_hosts if {
@@ -69,7 +69,7 @@ test_listener_without_routes_hides_none_where_listeners_share_virtual_hosts if {
 	[reason | some [reason, _] in _reasons(spec)] == ["MoreSpecificHostname"]
 	own := _under("istio.io/gateway-controller", listeners, routes, query_input)
 	[own.served, split(own.listener, "#")[1]] == ["only#r", "wide"]
-	_reasons(own) == [["SpecificationDiffers", "Gateway API lets no rule serve this request, Istio does"]]
+	_reasons(own) == [["SpecificationDiffers", "By Gateway API no rule serves this request, but by Istio one does"]]
 }
 
 # Envoy Gateway: internal/gatewayapi/sort.go.

@@ -91,8 +91,8 @@ _route_at(node, bucket, name) := table.routes[node][bucket][name][0] if {
 } else := min({match.route | some path in table.matches[node][bucket][name]; some match in path})
 
 # Another reading of the specification than that of the answer has another rule (null: none) for the request.
-_specification_message(null, name) := sprintf("Gateway API lets no rule serve this request, %s does", [name])
-_specification_message(rule, name) := sprintf("Gateway API lets %s serve this request, %s does not", [keys.describe(rule), name]) if rule != null
+_specification_message(null, name) := sprintf("By Gateway API no rule serves this request, but by %s one does", [name])
+_specification_message(rule, name) := sprintf("By Gateway API %s serves this request, but by %s it doesn't", [keys.describe(rule), name]) if rule != null
 
 _virtual_host_message(null) := "data planes based on Envoy return 404 here: another hostname is more specific"
 _virtual_host_message(rule) := sprintf("data planes based on Envoy let %s serve this request: they compare the hostnames that routes and listeners have in common", [keys.describe(rule)]) if rule != null

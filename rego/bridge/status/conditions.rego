@@ -216,7 +216,7 @@ _is_listed(policy_key, _, _) if kinds.of_policy(policy_key).statusShape != "Ance
 # The outcome of each accepted target: its paths are those that name it (semantics O4). The report of an ancestor does
 # not cover targets without a path through it, which have their own entries (semantics S3). Targets that a policy selects
 # by fields of its kind are not listed: they may be all workloads of a cluster (T8).
-_by_target(policy_key, set, tallies) := [sprintf("Of its targets %s", [concat(", ", parts)]) |
+_by_target(policy_key, set, tallies) := [sprintf("By target: %s", [concat(", ", parts)]) |
 	not policies.selects_by_fields(policy_key)
 	by_node := object.union_n([{node: {tally.outcome: true}} | some tally in tallies; some node in tally.targets])
 	nodes := sort({node |

@@ -165,7 +165,7 @@ test_an_ancestor_lists_the_targets_that_have_a_path_through_it if {
 	found := status.of_policy(_slow, tallies).ancestors with input as testing.changed(array.concat([_timeout(refs)], services))
 	messages := {entry.ancestorRef.name: entry.conditions[1].message | some entry in found}
 	messages.a == "Programmed on 2 paths: a; b"
-	messages.b == "Of its targets Service/shop/one is Programmed, Service/shop/two is Programmed. Programmed on 2 paths: a; b"
+	messages.b == "By target: Service/shop/one is Programmed, Service/shop/two is Programmed. Programmed on 2 paths: a; b"
 	startswith(messages.cart, "Policy has no effective target")
 }
 
@@ -376,7 +376,7 @@ test_a_policy_with_several_targets_tells_the_outcome_of_each if {
 	condition := status.outcome_conditions(_warm, [_everywhere, pay])[0] with input as testing.changed([policy, idle])
 	condition.message == concat(". ", [
 		concat(", ", [
-			"Of its targets HTTPRoute/shop/cart is PartiallyProgrammed",
+			"By target: HTTPRoute/shop/cart is PartiallyProgrammed",
 			"HTTPRoute/shop/cart#pay is Overridden",
 			"HTTPRoute/shop/idle is without effective target",
 		]),
