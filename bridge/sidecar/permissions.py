@@ -10,9 +10,10 @@ from typing import Any
 from bridge.admission.webhook_configuration import GROUP, KINDS
 from bridge.kube.report_client import FORMS
 from bridge.model.keys import CORE
-from bridge.model.types import ALWAYS, CLUSTER_SCOPED, Access, plural_by_rule, regular_plural
+from bridge.model.types import ALWAYS, Access, plural_by_rule, regular_plural
 from bridge.policy_loader.submissions import CONFIG_MAP, REGO_POLICY
 from bridge.settings.model import Settings
+from bridge.sources.defaults import known_namespaced
 
 READ = ("get", "list", "watch")
 # What commands need to read the proxies of a cluster; API servers from 1.35 on check both verbs for a WebSocket.
@@ -124,7 +125,8 @@ Rule = dict[str, Any]
 
 def in_namespace(access: Iterable[Access], namespace: str) -> list[Access]:
     """Return the permissions in one namespace instead of all, without those on types that are in no namespace."""
-    whole = {(one.partition("/")[0], plural_by_rule(one)) for one in CLUSTER_SCOPED}
+    scopes = known_namespaced().items()
+    whole = {(one.partition("/")[0], plural_by_rule(one)) for one, namespaced in scopes if not namespaced}
     every = (one for one in access if not one.namespace)
     return [replace(one, namespace=namespace) for one in every if (one.group or CORE, one.resource) not in whole]
 

@@ -66,14 +66,19 @@ _CORE_SCHEMAS: Mapping[str, Schema] = {
 }
 
 
+def known_namespaced() -> dict[str, bool]:
+    """Return whether objects are in namespaces, by type, for Kubernetes, Gateway API and vendors with presets."""
+    shipped = load_defaults()
+    known = {type_id: kind.namespaced for type_id, kind in {**shipped.kinds, **shipped.vendors}.items()}
+    return known | dict.fromkeys(CLUSTER_SCOPED, False)
+
+
 class Defaulter:
     """Adds defaults to objects. `crds` are the CRDs among the manifests; objects of other kinds are ignored."""
 
     def __init__(self, crds: Iterable[Object] = ()) -> None:
         self._shipped = load_defaults()
-        known = {**self._shipped.kinds, **self._shipped.vendors}
-        self._namespaced = {type_id: kind.namespaced for type_id, kind in known.items()}
-        self._namespaced |= dict.fromkeys(CLUSTER_SCOPED, False)
+        self._namespaced = known_namespaced()
         self._schemas: dict[tuple[str, str], Schema] = {}
         self._defined: set[str] = set()
         for crd in crds:

@@ -43,6 +43,8 @@ def test_a_role_of_one_namespace_has_nothing_that_is_in_no_namespace() -> None:
     whole = [
         Access("", "", "namespaces", READ),
         Access("", "policy.networking.k8s.io", "clusternetworkpolicies", READ),
+        Access("", "policy.networking.k8s.io", "adminnetworkpolicies", READ),
+        Access("", "policy.networking.k8s.io", "baselineadminnetworkpolicies", READ),
         Access("", "cluster.open-cluster-management.io", "managedclusters", READ),
         Access("", "admissionregistration.k8s.io", "validatingadmissionpolicies", READ),
     ]
