@@ -36,7 +36,7 @@ is_manager(filter) if endswith(filter.typedConfig["@type"], ".HttpConnectionMana
 
 # METADATA
 # description: |
-#   Values for pointers by policy kind that say that the proxy has them in a form that the rules do not read. A fact beside it that
+#   Values for pointers by policy kind that say that the proxy has them in a form that Policy Bridge doesn't recognize. A fact beside it that
 #   has one proves nothing then.
 unread(pointers) := {kind: {pointer: {"unread": true} | some pointer in listed} | some kind, listed in pointers}
 
@@ -144,7 +144,7 @@ unknown_of_route(route) := array.flatten([
 # description: The same of a connection manager, its filter chain and its listener.
 unknown_of_manager(listener, chain, manager) := array.flatten([
 	unknown("listener", listener),
-	["the rules do not know the port of its listener" | listener.address; not listener.address.socketAddress.portValue], # a pipe
+	["Policy Bridge doesn't know the port of its listener" | listener.address; not listener.address.socketAddress.portValue], # a pipe
 	unknown("filter chain", chain),
 	unknown("connection manager", manager),
 	[text | some one in manager.upgradeConfigs; some text in unknown("upgrade", one)],
