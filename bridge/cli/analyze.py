@@ -155,13 +155,13 @@ def _analyze(options: dict[str, Any]) -> int:
     errors = [(named(problem.subject), problem.message) for problem in applied.problems]
     if code:
         errors.append(("", "the objects to compare with could not all be read: see the log"))
-    print_analysis(asked.output, dataclasses.replace(found, errors=errors), place_of)
+    found = dataclasses.replace(found, errors=errors, fail_on_warnings=asked.more["fail_on"] == "warning")
+    print_analysis(asked.output, found, place_of)
     for line in applied.source.unchecked:
         print_error(f"warning: {line}")
     for where, message in errors[: len(applied.problems)]:
         print_error(f"error: {where}: {message}")
-    fails = bool(found.introduced) if asked.more["fail_on"] == "warning" else found.fails
-    return INPUT_ERROR if code or applied.problems else _FOUND if fails else 0
+    return INPUT_ERROR if code or applied.problems else _FOUND if found.fails else 0
 
 
 def _refuse_objects(files: Sequence[str]) -> None:

@@ -90,7 +90,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     from bridge.queries.analysis import (
         all_problems,
         doubtful,
-        is_error,
+        is_failure,
         read_crds,
         rejected_modules,
         without_identity,
@@ -121,7 +121,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     if baseline:
         found = await _without_known(engine, Path(baseline), found)
     found = [without_identity(problem) for problem in found]
-    fails = bool(found) if asked.more["fail_on"] == "warning" else any(map(is_error, found))
+    fails = any(is_failure(problem, warnings=asked.more["fail_on"] == "warning") for problem in found)
     return Answer(
         lambda: [problems_table(found, engine.position)],
         nothing,

@@ -77,7 +77,9 @@ def _lines(answer: Analysis, position: Position, summary: str) -> Iterator[str]:
 def _verdict(answer: Analysis) -> str:
     if answer.errors:
         return "❌ Not everything could be read"
-    return "❌ This change introduces problems" if answer.fails else "✅ This change introduces no problems"
+    if answer.fails:
+        return "❌ This change introduces problems"
+    return "⚠️ This change introduces only warnings" if answer.introduced else "✅ This change introduces no problems"
 
 
 def unnoticed(answer: Analysis) -> list[str]:
@@ -254,11 +256,12 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def junit(answer: Analysis, position: Position, summary: str) -> str:
     """Return the document.
 
-    Introduced problems are failures, unchanged ones and mere warnings are skipped, fixed ones pass. What could not be
-    read is an error.
+    Introduced problems are failures, unchanged ones and warnings that fail nothing are skipped, fixed ones pass. What
+    could not be read is an error.
     """
     introduced = [
-        _case(problem, position, "failure" if is_error(problem) else "skipped") for problem in answer.introduced
+        _case(problem, position, "failure" if answer.is_failure(problem) else "skipped")
+        for problem in answer.introduced
     ]
     remaining = [_case(problem, position, "skipped") for problem in answer.remaining]
     fixed = [_case(problem, position, "") for problem in answer.fixed]

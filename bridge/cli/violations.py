@@ -28,7 +28,7 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
 
     A word is the name or the full key of a Constraint, or an object, whose violations are meant.
     """
-    from bridge.queries.analysis import is_error
+    from bridge.queries.analysis import is_failure
     from bridge.queries.asking import audited_keys, selected, target_keys, violations_by
 
     named = [word.removeprefix(_CONSTRAINTS) for word in asked.words]
@@ -46,7 +46,7 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
     found = await selected(engine.opa, rows, "object", asked.selects)
     if asked.namespace is None:
         await _report_exemptions(engine, [entry["constraint"] for entry in constraints], rows)
-    fails = bool(found) if asked.more.get("fail_on") == "warning" else any(map(is_error, found))
+    fails = any(is_failure(row, warnings=asked.more.get("fail_on") == "warning") for row in found)
     return Answer(
         lambda: [_violation_table(found, wide=asked.wide)],
         "No violations found.",

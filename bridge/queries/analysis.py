@@ -265,6 +265,7 @@ class Analysis:
     with_fields: bool = False  # in the document
     outcomes: Mapping[str, str] = field(default_factory=dict)
     errors: Sequence[tuple[str, str]] = ()
+    fail_on_warnings: bool = False
 
     @property
     def loses_unnoticed(self) -> bool:
@@ -275,8 +276,12 @@ class Analysis:
 
     @property
     def fails(self) -> bool:
-        """Return whether it introduces problems that are more than a warning, or a dryrun, of a Constraint."""
-        return any(map(is_error, self.introduced))
+        """Return whether it introduces a problem that makes a check fail."""
+        return any(map(self.is_failure, self.introduced))
+
+    def is_failure(self, problem: Mapping[str, Any]) -> bool:
+        """Return whether an introduced problem makes a check fail."""
+        return is_failure(problem, warnings=self.fail_on_warnings)
 
     def document(self) -> dict[str, Any]:
         """Return it in the form for JSON and YAML."""
@@ -311,6 +316,11 @@ def is_error(problem: Mapping[str, Any]) -> bool:
     """Return whether a problem is more than a warning or a dryrun: of a Constraint, or about an unknown field."""
     action: str = problem.get("enforcementAction", "deny")
     return action == "deny"
+
+
+def is_failure(problem: Mapping[str, Any], *, warnings: bool) -> bool:
+    """Return whether a problem makes a check fail, with `warnings` also a mere warning, but no exempt violation."""
+    return is_error(problem) or (warnings and problem.get("enforcementAction") != "exempt")
 
 
 async def compare_problems(opa: Opa, before: Sequence[Entry], after: Sequence[Entry]) -> dict[str, list[Entry]]:

@@ -3,6 +3,7 @@
 import copy
 import importlib.resources
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -72,6 +73,20 @@ def test_warning_of_a_constraint_is_a_warning_in_sarif_and_no_failure_in_junit()
     warning = problem(reason="Violation", enforcementAction="warn")
     assert sarif_log(analysis([warning]), nowhere)["runs"][0]["results"][0]["level"] == "warning"
     assert _parsed(junit(analysis([warning]), nowhere, "")).attrib["failures"] == "0"
+
+
+def test_reports_fail_where_the_command_does() -> None:
+    warning, exempt = (problem(reason="Violation", enforcementAction=action) for action in ("warn", "exempt"))
+    for introduced, strict, failures, sign in (
+        ([warning], False, "0", "⚠️"),
+        ([warning, exempt], True, "1", "❌"),
+        ([exempt], True, "0", "⚠️"),
+        ([], True, "0", "✅"),
+    ):
+        answer = replace(analysis(introduced), fail_on_warnings=strict)
+        assert answer.fails is (failures == "1")
+        assert _parsed(junit(answer, nowhere, "")).attrib["failures"] == failures
+        assert comment(answer, nowhere, "").startswith(f"{MARKER}\n### Policy Bridge: {sign} ")
 
 
 @pytest.mark.parametrize("introduced", [[], [problem()], HOSTILE])
