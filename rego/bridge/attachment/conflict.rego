@@ -21,11 +21,38 @@ _conflict_message(policy_key, ref) := message if {
 	holders := _in_the_way(policy_key, ref)
 	message := _winner(_way_to_compare(policy_key, ref), holders, policy_key, keys.describe(ref.key))
 } else := message if {
+	kinds.traits(keys.type_of(policy_key)).contests
+	message := _contest_message(policy_key, ref)
+}
+
+_contest_message(policy_key, ref) := message if {
+	others := sort(_disagreeing(policy_key, ref.object))
+	message := sprintf("%s and %s meet at rules of %s with different values of %s, so neither applies there", [
+		keys.describe(policy_key),
+		keys.describe(others[0]),
+		keys.describe(ref.object),
+		concat(", ", [concat(".", segments) | some segments in kinds.of_policy(policy_key).mustAgree]),
+	])
+} else := message if {
 	kinds.has_namespace_defaults(keys.type_of(policy_key))
 	_is_default(policy_key)
 	oldest := _namespace_default(keys.type_of(policy_key), keys.parse(policy_key).namespace)
 	oldest != policy_key
 	message := sprintf("%s already selects everything in namespace %s", [_older(oldest), keys.parse(policy_key).namespace])
+}
+
+# The policies of a kind at an object, or at its sections, that meet a policy at one of these and differ in fields in which
+# they must agree (`mustAgree`; no value is a value, too).
+_disagreeing(policy_key, object_key) := {other |
+	fields := kinds.of_policy(policy_key).mustAgree
+	some other in (policies_targeting(object_key) - {policy_key})
+	keys.type_of(other) == keys.type_of(policy_key)
+	takes_part(other)
+	[object.get(lookup.get(other), segments, null) | some segments in fields] != [object.get(lookup.get(policy_key), segments, null) | some segments in fields]
+	some own in refs_on(policy_key, object_key)
+	some theirs in refs_on(other, object_key)
+	"" in ({own.section, theirs.section} | {"" | own.section == theirs.section})
+	own_verdict(other, theirs).reason == "Accepted"
 }
 
 # METADATA

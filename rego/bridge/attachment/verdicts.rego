@@ -4,6 +4,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.kinds
 import data.bridge.lib.keys
+import data.bridge.lib.levels
 import data.bridge.lookup
 import data.bridge.policy as policies
 
@@ -126,12 +127,23 @@ _reachable(policy_key, ref) if {
 	# A port that has a name is not named by its number (semantics K2).
 	hierarchy.canonical_key(ref.key) == ref.key
 	is_permitted(policy_key, ref.object)
+} else if {
+	# Some kinds name ports by numbers, and sections that are in no hierarchy.
+	kinds.target_condition(keys.type_of(policy_key), keys.type_of(ref.object), "ownSections")
+	hierarchy.exists(ref.object)
+	_may_have_section(ref)
+	is_permitted(policy_key, ref.object)
 }
+
+_may_have_section(ref) if not levels.has_sections(keys.type_of(ref.object))
+_may_have_section(ref) if hierarchy.canonical_key(ref.key)
 
 # A policy may target an object: one of its own namespace, or if a ReferenceGrant allows it. A ref without permission
 # has the same verdict whether the object exists or not (semantics T2).
 is_permitted(policy_key, object_key) if {
 	keys.namespace(object_key) in {"", keys.namespace(policy_key)}
+} else if {
+	kinds.of_policy(policy_key).crossNamespace == "Any"
 } else if {
 	keys.namespace(policy_key) == ""
 } else if {

@@ -61,6 +61,7 @@ features_used_by(policy_key) := {message |
 	not feature.onPath
 	not feature.routeKinds
 	not feature.several
+	not feature.shared
 	message := use_of(feature, policy_key)
 }
 
@@ -111,11 +112,16 @@ _used_by_policies(policy_kind, types, contending, outcomes) := {message |
 	some feature in kinds.get(policy_kind).notModeled
 	not feature.onPath
 	_is_about(feature, types)
+	_is_shared(feature, outcomes)
 	some [user, outcome] in outcomes
 	_contends(feature, user, contending)
 	outcome != "Overridden"
 	message := use_of(feature, user)
 }
+
+# A feature may be one only where several policies of a path use it.
+_is_shared(feature, _) if not feature.shared
+_is_shared(feature, outcomes) if count({user | some [user, _] in outcomes; use_of(feature, user)}) > 1
 
 # The messages of features that objects of a path use.
 _used_on(policy_kind, types, contending, path) := {message |

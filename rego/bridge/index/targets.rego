@@ -1,5 +1,6 @@
 package bridge.index
 
+import data.bridge.lib.implementations
 import data.bridge.lib.keys
 import data.bridge.lib.levels
 
@@ -37,11 +38,16 @@ _names_sections(refs) if refs[_].sectionNames
 _written_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
-} else := [policy.spec.targetRef] if {
+} else := [_with_listeners(implementations.ref_as_read(policy.apiVersion, policy.spec.targetRef))] if {
 	policy.spec.targetRef != null
 } else := [_with_kind(policy.spec.targetReference)] if {
 	policy.spec.targetReference != null
 }
+
+# A form of Application Gateway for Containers: `gateway` is the name of a Gateway, `listeners` are sections of it.
+_with_listeners(raw) := object.union(object.remove(raw, ["gateway", "listeners"]), {"name": object.get(raw, "gateway", raw.name), "sectionNames": raw.listeners}) if {
+	is_array(raw.listeners)
+} else := raw
 
 # The AWS Load Balancer Controller's form: a Service, unless it names another kind.
 _with_kind(raw) := object.union({"group": "", "kind": "Service"}, raw) if {

@@ -23,6 +23,7 @@ normal_form(type, spec) := object.union_n([
 	{"rules": rules | rules := merge.rules(object.get(spec, "merge", {})); count(rules) > 0},
 	{"strategyRules": by_value | by_value := _strategy_rules(spec); count(by_value) > 0},
 	{"order": order | order := _order_keys(spec.order)},
+	{"mustAgree": [leaves.segments(pointer) | some pointer in spec.mustAgree] | spec.mustAgree},
 	{"weight": {"segments": leaves.segments(spec.weight.path)} | spec.weight},
 	{"delegation": {"segments": leaves.segments(spec.delegation.path), "strategies": spec.delegation.strategies} | spec.delegation},
 	{"quantities": entries | entries := _quantity_entries(spec.quantities)},
@@ -46,7 +47,7 @@ _class_defaults := {
 	"Inherited": {"sameLevel": "OlderEstablished"},
 }
 
-_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label", "needsSection"}}) |
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label", "needsSection", "ownSections"}}) |
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
@@ -100,7 +101,7 @@ traits(policy_kind) := get(policy_kind).traits
 # controllers, or to targets without routes; `sourceless`: the effective
 # policy at a target is the same for all sources of requests, unless a mesh frontend is above it; `namespaces`: its paths
 # name Namespaces, because its policies may target them (P3); `selecting`: its policies may select their targets by a
-# field, `limitsRefs`: to some names, or to sections, `ranked`: not only their age decides which of them comes first, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `bound`: other objects bind
+# field, `limitsRefs`: to some names, or to sections, `ranked`: not only their age decides which of them comes first, `defaults`: of those that select everything in a namespace, only the oldest counts (T8); `contests`: so, or because policies must agree, they may be in conflict without a `sameLevel` that says so; `bound`: other objects bind
 # its policies to their targets (T10), `named`: each of its policies names its targets, `withheld`: fields of a policy may keep it without effect (T9); `objects`, `sections`:
 # the types whose objects, or all of whose sections, are its effective targets; `doubtful`: answers may be incomplete;
 # `marked`: for this reason, or because a route's rule may have the fields of its policies, its policies have remarks, or a
@@ -120,9 +121,10 @@ traits_of(kind) := {
 	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
+	"contests": {defaults, "mustAgree" in object.keys(kind)} != {false},
 	"limitsRefs": [true | some target in kind.targets; some field in ["names", "needsSection"]; target[field]] != [],
 	"ranked": count(object.filter(kind, ["selectors", "weight", "precedence"])) > 0,
-	"defaults": [selector | some selector in kind.selectors; selector.namespaceDefault] != [],
+	"defaults": defaults,
 	"bound": "boundBy" in object.keys(kind),
 	"reads": sort({type | some entry in kind.boundBy; some type in [entry.type, entry.of, entry.to]; type != ""} | (({type_of_target(target) |
 		kind.boundBy
@@ -138,6 +140,7 @@ traits_of(kind) := {
 	direct := kind.class == "Direct"
 	consumers := kind.crossNamespace == "Consumer"
 	at_targets := kind.effectiveTarget == "Target"
+	defaults := [selector | some selector in kind.selectors; selector.namespaceDefault] != []
 	doubtful := array.concat(object.get(kind, "notModeled", []), [label | label := kind.targets[_].label]) != []
 	acted_on := {type: level | not at_targets; some type, level in levels.by_type; is_acted_on(kind, type)}
 }
@@ -368,6 +371,8 @@ _place(entry, value) := [0, entry.ranks[json.marshal(value)]] if {
 may_target(policy_kind, type) if _target_entry(policy_kind, type)
 
 may_target_sections(policy_kind, type) if {
+	_target_entry(policy_kind, type).ownSections
+} else if {
 	levels.has_sections(type)
 	_target_entry(policy_kind, type).sections
 	not frontend_role(policy_kind, type)
@@ -402,7 +407,7 @@ target_conditions(policy_kind, type) := object.filter(_target_entry(policy_kind,
 
 # A condition of a kind on the objects of a type that its policies may name: `names`, `controllers` of their GatewayClass,
 # `exceptAddresses`, types of addresses that a Gateway must not have, `label`, which the object or its Namespace has,
-# `needsSection`, whether a ref must name one.
+# `needsSection`, whether a ref must name one, `ownSections`, whether it may name sections that the hierarchy does not have.
 # Undefined without that condition.
 target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[field]
 

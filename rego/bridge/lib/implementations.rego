@@ -44,6 +44,13 @@ merging_types := {merging_type(setting) | some setting in merging}
 # The beginnings of the keys of such objects.
 merging_prefixes := {concat("/", [setting.group, setting.kind, ""]) | some setting in merging}
 
+# A target ref of a policy as its controller reads it. The AWS Gateway API Controller reads the namespace of no ref, except
+# that of AccessLogPolicies, which must be the policy's own.
+ref_as_read(api_version, raw) := object.remove(raw, ["namespace"]) if {
+	startswith(api_version, "application-networking.k8s.aws/")
+	is_object(raw)
+} else := raw
+
 _istio := {"name": "Istio", "virtualHosts": true, "precedence": "Istio"}
 
 # Implementations whose proxies answer the requests of a rule themselves if they reject its policy, by policy kind.

@@ -143,7 +143,10 @@ _value_or_default(obj, one) := value if {
 } else := one["default"]
 
 # Policies of a kind do not conflict at a target.
-_may_be_near(type) if not kinds.get(type).sameLevel in kinds.conflicting
+_may_be_near(type) if {
+	not kinds.get(type).sameLevel in kinds.conflicting
+	not kinds.get(type).mustAgree
+}
 
 strategy_of(key) := fact(key, "strategy")
 
