@@ -209,22 +209,12 @@ _is_value(found, feature) if {
 	object.get(feature, "value", found) == found
 }
 
-# Policies act at a named target only if it, or else its Namespace, has a label that names what serves it.
+# Policies act at a named target only if a label of it, or else of its Namespace, names what serves it.
 _without_label(policy_kind, path, outcomes) := {message |
 	object_key := keys.object_of(path[count(path) - 1])
-	label := kinds.target_condition(policy_kind, keys.type_of(object_key), "label")
-	of_namespace := object.get(lookup.namespace_labels(keys.namespace(object_key)), label, null)
-	name := object.get(lookup.get(object_key), ["metadata", "labels", label], of_namespace)
-	why := _why_unserved(name, keys.describe(object_key), label)
+	why := attachment.unserved_because(policy_kind, object_key)
 	some one in outcomes
 	some ref in policies.named_refs(one.policy)
 	ref.object == object_key
 	message := sprintf("%s: it names %s", [keys.describe(one.policy), why])
 }
-
-_why_unserved(null, described, label) := sprintf("%s, and neither that nor its Namespace has the label %s", [described, label])
-
-_why_unserved("", described, label) := sprintf("%s, whose label %s is empty", [described, label])
-
-# Istio reserves the name.
-_why_unserved("none", described, label) := sprintf("%s, whose label %s is none", [described, label])

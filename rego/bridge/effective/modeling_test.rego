@@ -225,3 +225,45 @@ test_the_label_of_the_target_decides_before_that_of_its_namespace if {
 		_doubts(labels[0], labels[1]) == ["TimeoutPolicy/shop/slow: it names Service/shop/web, whose label example.com/served-by is none"]
 	}
 }
+
+_waypoints := testing.policykind({
+	"group": "example.com", "kind": "TimeoutPolicy", "class": "Direct",
+	"targets": [{"group": "", "kind": "Service", "label": _label, "servedBy": {
+		"namespaceLabel": "example.com/served-in", "classes": ["waypoint"], "controllers": ["example.com/mesh"],
+		"exceptLabel": "example.com/serves", "exceptValues": ["pods"],
+	}}],
+})
+
+_doubts_at_waypoint(labels, objects) := [trim_prefix(one, "TimeoutPolicy/shop/slow: it names Service/shop/web, whose label example.com/served-by names ") |
+	some entry in found
+	some one in object.get(entry, "incomplete", [])
+] if {
+	found := effective.policies_of("example.com/TimeoutPolicy", "core/Service/shop/web", "") with input as {"changes": {"upsert": array.concat(objects, [
+		_waypoints,
+		testing.resource("v1", "Namespace", "", "shop"),
+		_labeled(testing.service("web", [{"port": 80}]), object.union({_label: "way"}, labels)),
+		testing.timeout("slow", 1, [testing.service_ref("web")], {"request": "5s"}),
+	])}}
+	count(found) > 0
+}
+
+_way(namespace, class, labels) := _labeled(
+	testing.with_spec(testing.resource(testing.gateway_api, "Gateway", namespace, "way"), {"gatewayClassName": class, "listeners": []}),
+	labels,
+)
+
+_class(controller, labels) := _labeled(testing.with_spec(testing.resource(testing.gateway_api, "GatewayClass", "", "mesh"), {"controllerName": controller}), labels)
+
+test_the_gateway_that_a_label_names_serves_the_target if {
+	_doubts_at_waypoint({}, [_way("shop", "waypoint", {})]) == []
+	_doubts_at_waypoint({}, [_way("shop", "mesh", {"example.com/serves": "all"}), _class("example.com/mesh", {"example.com/serves": "pods"})]) == []
+	_doubts_at_waypoint({"example.com/served-in": "infra"}, [_way("infra", "waypoint", {})]) == []
+}
+
+test_a_target_is_not_known_to_be_served_by_a_gateway_that_is_missing_of_another_class_or_for_others if {
+	_doubts_at_waypoint({}, []) == ["Gateway/shop/way, which does not exist"]
+	_doubts_at_waypoint({"example.com/served-in": "infra"}, [_way("shop", "waypoint", {})]) == ["Gateway/infra/way, which does not exist"]
+	_doubts_at_waypoint({}, [_way("shop", "mesh", {}), _class("example.com/other", {})]) == ["Gateway/shop/way, whose GatewayClass mesh is not known as one of example.com/mesh"]
+	_doubts_at_waypoint({}, [_way("shop", "waypoint", {"example.com/serves": "pods"})]) == ["Gateway/shop/way, whose label example.com/serves is pods"]
+	_doubts_at_waypoint({}, [_way("shop", "mesh", {}), _class("example.com/mesh", {"example.com/serves": "pods"})]) == ["Gateway/shop/way, whose label example.com/serves is pods"]
+}

@@ -47,7 +47,7 @@ _class_defaults := {
 	"Inherited": {"sameLevel": "OlderEstablished"},
 }
 
-_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label", "needsSection", "ownSections"}}) |
+_targets(spec) := [object.union(entry, {field: value | some field, value in target; field in {"role", "virtual", "protocols", "wholePorts", "ownPlaces", "names", "controllers", "exceptAddresses", "label", "servedBy", "needsSection", "ownSections"}}) |
 	some target in spec.targets
 	group := keys.group_name(object.get(target, "group", ""))
 	entry := {"group": group, "kind": target.kind, "sections": object.get(target, "sections", false)}
@@ -407,7 +407,7 @@ target_conditions(policy_kind, type) := object.filter(_target_entry(policy_kind,
 
 # A condition of a kind on the objects of a type that its policies may name: `names`, `controllers` of their GatewayClass,
 # `exceptAddresses`, types of addresses that a Gateway must not have, `label`, which the object or its Namespace has,
-# `needsSection`, whether a ref must name one, `ownSections`, whether it may name sections that the hierarchy does not have.
+# `servedBy`, the Gateway that this names, `needsSection`, whether a ref must name one, `ownSections`, whether it may name sections that the hierarchy does not have.
 # Undefined without that condition.
 target_condition(policy_kind, type, field) := _target_entry(policy_kind, type)[field]
 

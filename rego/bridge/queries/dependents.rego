@@ -90,6 +90,17 @@ _concerned_targets[kind] contains target if {
 	})
 }
 
+# Targets that a changed Gateway, or one of a changed class, serves by a label.
+_concerned_targets[kind] contains ref.object if {
+	serving := {key | some key in input.keys; keys.type_of(key) in {"gateway.networking.k8s.io/Gateway", "gateway.networking.k8s.io/GatewayClass"}}
+	serving != set()
+	some kind in (kinds.names & lookup.types)
+	kinds.get(kind).targets[_].servedBy
+	some policy in lookup.keys_of(kind)
+	some ref in policies.named_refs(policy)
+	attachment.is_served_through(kind, ref.object, serving)
+}
+
 # A Direct kind's refs that apply only below a GatewayClass (semantics T1). From the changed objects down, because
 # authors may have thousands of such refs.
 _concerned_targets[kind] contains ref.key if {

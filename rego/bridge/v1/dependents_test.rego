@@ -351,3 +351,20 @@ test_a_policykind_with_a_target_that_no_crd_defines_is_doubtful if {
 	doubts["policybridge.io/PolicyKind/-/roompolicy"] == [`targets[0]: no CRD defines "example.com/Chamber"`]
 	not doubts["policybridge.io/PolicyKind/-/colorpolicy"]
 }
+
+test_a_gateway_concerns_the_targets_that_it_serves_by_a_label if {
+	kind := testing.policykind({
+		"group": "example.com", "kind": "WayPolicy", "class": "Direct",
+		"targets": [{"group": "", "kind": "Service", "label": "example.com/served-by", "servedBy": {"controllers": ["example.com/mesh"]}}],
+	})
+	web := object.union(testing.service("web", [{"port": 80}]), {"metadata": {"labels": {"example.com/served-by": "way"}}})
+	slow := testing.with_spec(testing.resource("example.com/v1", "WayPolicy", "shop", "slow"), {"targetRefs": [testing.service_ref("web")], "request": "5s"})
+	way := testing.with_spec(testing.resource(testing.gateway_api, "Gateway", "shop", "way"), {"gatewayClassName": "mesh", "listeners": []})
+	objects := [kind, web, slow, way]
+	[scopes, _] := _concerned(objects, "gateway.networking.k8s.io/Gateway/shop/way", [])
+	"core/Service/shop/web" in scopes["example.com/WayPolicy"]
+	[of_class, _] := _concerned(objects, "gateway.networking.k8s.io/GatewayClass/-/mesh", [])
+	"core/Service/shop/web" in of_class["example.com/WayPolicy"]
+	[of_another, _] := _concerned(objects, "gateway.networking.k8s.io/Gateway/shop/other", [])
+	not of_another["example.com/WayPolicy"]
+}
