@@ -206,30 +206,78 @@ class Steps:
     ask: Callable[[Mapping[str, Any]], Awaitable[Answer]]
 
 
+class Policies:
+    """What admission must know of the admins' policies, by the decision (`placement`, `rules`) that evaluates them.
+
+    By default policies exist, of which nothing is known, and every answer counts.
+    """
+
+    def exist(self, decision: str) -> bool | None:  # noqa: ARG002
+        """Return whether policies of a decision exist, None until the initial list is complete."""
+        return True
+
+    def may_exist(self, decision: str) -> bool:
+        """Return whether policies of a decision exist, or may: then a failure denies."""
+        return self.exist(decision) is not False
+
+    def exist_of_any(self, decisions: Collection[str]) -> bool | None:
+        """Return whether policies of any of these decisions exist, None while that is unknown."""
+        found = [self.exist(decision) for decision in decisions]
+        return True if True in found else None if None in found else False
+
+    def deciding(self, decision: str) -> Collection[Key]:  # noqa: ARG002
+        """Return the objects with policies of a decision."""
+        return ()
+
+    def distrust(self, answer: Answer) -> str:  # noqa: ARG002
+        """Return why an answer of OPA is ignored, empty if it is not."""
+        return ""
+
+    def is_recent(self, answer: Answer) -> bool:  # noqa: ARG002
+        """Return whether a distrusted answer is from modules that were replaced a moment ago.
+
+        A decision of them counts, because no later one might ever come while modules or data change without a pause.
+        """
+        return False
+
+    def kinds(self) -> Collection[str]:
+        """Return the active policy kinds, none until they are known."""
+        return ()
+
+    async def dependents(self, author: Key) -> Sequence[str] | None:  # noqa: ARG002
+        """Return the objects whose modules do not compile without those of another one, each with the reason.
+
+        None for an object without modules in OPA.
+        """
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A decision to query: `ask` queries OPA with an input. `name` is its name in messages.
 
-    `distrust` returns why a result is ignored, empty if it is not. `undefined` is the meaning of an undefined
-    document: an empty decision (None), or a message. `read` makes a Decision of OPA's result, or raises DecisionError.
+    `policies` decide whether a failure denies and, unless the OPA is another one than they are for (`is_own`), which
+    answers count. `undefined` is the meaning of an undefined document: an empty decision (None), or a message. `read`
+    makes a Decision of OPA's result, or raises DecisionError.
     With `asks_with_review` the input is the whole AdmissionReview, of every request, otherwise the object.
     `steps` replace `ask` after a failed evaluation or a timeout.
     `complete` makes the whole result of one that leaves a part to further queries, in a number of seconds.
-    `is_recent` returns whether a distrusted result is from modules that were replaced a moment ago: a decision of them
-    counts, because no later one might ever come while modules or data change without a pause.
-    `policies_exist` decides whether a failure denies.
     """
 
     name: str
     ask: Ask
-    distrust: Callable[[Answer], str] = lambda _: ""
+    policies: Policies = field(default_factory=Policies)
     undefined: Callable[[], str | None] = lambda: None
     read: Callable[[Any], Decision] = read_decision
     steps: Steps | None = None
     complete: Complete | None = None
-    is_recent: Callable[[Answer], bool] = lambda _: False
+    is_own: bool = True
     asks_with_review: bool = False
-    policies_exist: Callable[[], bool] = lambda: True
+
+    def why_ignored(self, answer: Answer) -> str:
+        """Return why an answer is ignored, empty if it counts."""
+        why = self.policies.distrust(answer) if self.is_own else ""
+        return "" if why and self.policies.is_recent(answer) and not _response(self, answer).failure else why
 
 
 def read_rules(result: Any) -> Decision:
@@ -263,10 +311,9 @@ class Admission:
     """Evaluates AdmissionReviews.
 
     `placement` gets the object (None: no such decision is configured), `rules` the AdmissionRequest.
-    `record` makes an Event of a failure. `policy_kinds` returns the active policy kinds.
-    `counted` counts. `dependents` returns the objects whose modules do not compile without those of another one, each
-    with the reason; None for an object without modules in OPA. `judge_modules` returns the decision of guardrails about
-    a request that changes modules, in a number of seconds. ConfigMaps of `policy_namespaces` (`*` is any) have modules.
+    `record` makes an Event of a failure. `policies` are those of the bridge's OPA. `counted` counts. `judge_modules`
+    returns the decision of guardrails about a request that changes modules, in a number of seconds. ConfigMaps of
+    `policy_namespaces` (`*` is any) have modules.
     `concerned` returns whether the rules may find something about a request; they are queried for no other one.
     `admitted` has the changes that OPA may not have yet.
     """
@@ -274,9 +321,8 @@ class Admission:
     placement: Question | None
     rules: Question
     record: Record = record_nothing
-    policy_kinds: Callable[[], Collection[str]] = frozenset
+    policies: Policies = field(default_factory=Policies)
     counted: AdmissionCounts = field(default_factory=AdmissionCounts)
-    dependents: Callable[[Key], Awaitable[Sequence[str] | None]] | None = None
     judge_modules: JudgeModules | None = None
     policy_namespaces: Collection[str] = ()
     concerned: Callable[[ReviewRequest], bool] = lambda _: True
@@ -376,8 +422,8 @@ class Admission:
         began = asyncio.get_running_loop().time()
         until = began + budget
         removal = None
-        if self.dependents and request.removes_modules:
-            removal = await _check_removal(self.dependents(request.parsed_key), budget)
+        if request.removes_modules:
+            removal = await _check_removal(self.policies.dependents(request.parsed_key), budget)
         writes = request.writes_modules(self.policy_namespaces)
         if writes and request.keeps_modules:
             return _Response(Decision())
@@ -423,7 +469,7 @@ class Admission:
             return False
         if placement.asks_with_review:
             return True
-        beside = request.is_beside_object or request.deletes_of_the_hierarchy(self.policy_kinds())
+        beside = request.is_beside_object or request.deletes_of_the_hierarchy(self.policies.kinds())
         return request.subject_given and not beside
 
     def _time_for(self, question: Question, request: ReviewRequest, budget: float) -> tuple[float, float]:
@@ -437,7 +483,7 @@ class Admission:
         if request.group == OURS:
             return "because the request can repair policies"
         questions = [one for one in (self.placement, self.rules) if one and (not failing or one.name in failing)]
-        return "" if any(one.policies_exist() for one in questions) else "because no policy exists"
+        return "" if any(one.policies.may_exist(one.name) for one in questions) else "because no policy exists"
 
     def _tell(
         self, request: ReviewRequest, judged: AdmissionVerdict, open_because: str, failures: tuple[str, ...]
@@ -475,8 +521,7 @@ async def _query_one(question: Question, request: msgspec.Raw, patience: float, 
     async def once(ask: Awaitable[Answer]) -> Answer:
         got = await ask
         response.decision_id, response.revision = got.decision_id, got.revision
-        why = question.distrust(got)
-        if why and (_response(question, got).failure or not question.is_recent(got)):
+        if why := question.why_ignored(got):
             raise Undecided(why, passing=True)
         return got
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from bridge.admission.admission import PLACEMENT, RULES
+from bridge.admission.admission import PLACEMENT, RULES, Policies
 from bridge.files import rego_root
 from bridge.model.changes import Source, Tapped
 from bridge.model.keys import CLUSTER, Key
@@ -21,7 +21,6 @@ from bridge.policy_loader.submissions import CONFIG_MAP, HIERARCHY, STRATEGIES, 
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.settings.model import Settings
 from bridge.sidecar.store import Store
-from bridge.sidecar.webhook import Policies
 
 EXTENSIONS_OF_RULES = frozenset({HIERARCHY, STRATEGIES})  # of the extension points, those that admission evaluates
 

@@ -6,8 +6,7 @@ import dataclasses
 import functools
 import ssl
 import tempfile
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from bridge.admission.admission import (
     Ask,
     Complete,
     JudgeModules,
+    Policies,
     Question,
     Steps,
     read_rules,
@@ -37,7 +37,6 @@ from bridge.http.listeners import CONNECTIONS, ServeError, serving, token_of
 from bridge.http.reviews import make_app
 from bridge.kube.kube_client import is_in_pod
 from bridge.kube.lease import FencedClient
-from bridge.model.keys import Key
 from bridge.model.observability import Record
 from bridge.model.placement_decision import Decision, read_decision, read_review_decision
 from bridge.opa.client import Answer, Opa
@@ -52,39 +51,6 @@ _RULES_WITHOUT_EFFECTS = "bridge/v1/admission_without_effects"
 _LOOK = 0.5  # seconds between two looks whether policies exist
 TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _RELOADED = tuple(name for name in RELOADED if name.startswith("webhook_"))
-
-
-class Policies(ABC):
-    """The webhook's view of the admins' policies, by the decision (`placement`, `rules`) that evaluates them."""
-
-    @abstractmethod
-    def exist(self, decision: str) -> bool | None:
-        """Return whether policies of a decision exist, None until the initial list is complete."""
-
-    @abstractmethod
-    def distrust(self, answer: Answer) -> str:
-        """Return why OPA's result is ignored, empty if it is not."""
-
-    def is_recent(self, answer: Answer) -> bool:  # noqa: ARG002 - modules that are never replaced
-        """Return whether a result is from modules that were replaced a moment ago."""
-        return False
-
-    def kinds(self) -> Collection[str]:
-        """Return the active policy kinds, none until they are known."""
-        return ()
-
-    def deciding(self, decision: str) -> Collection[Key]:  # noqa: ARG002 - unknown objects
-        """Return the objects with policies of a decision."""
-        return ()
-
-    async def dependents(self, author: Key) -> Sequence[str] | None:  # noqa: ARG002 - no object has modules
-        """Return the objects whose modules need those of another one, each with the reason; None if it has none."""
-        return None
-
-    def exist_of_any(self, decisions: Collection[str]) -> bool | None:
-        """Return whether policies of any of these decisions exist, None while that is unknown."""
-        found = [self.exist(decision) for decision in decisions]
-        return True if True in found else None if None in found else False
 
 
 @dataclass(slots=True)
@@ -222,7 +188,6 @@ class Webhook:
         async with contextlib.AsyncExitStack() as stack:
             own = await stack.enter_async_context(self.access.open(timeout=deadline))
             placement = None
-            distrust, is_recent = self.policies.distrust, self.policies.is_recent
             whole = settings.webhook_input == "review"
             read = read_review_decision if whole else read_decision
             if url:
@@ -236,55 +201,43 @@ class Webhook:
                 placement = Question(
                     PLACEMENT,
                     _asking(other, path),
-                    undefined=self._undefined,
-                    read=read,
+                    self.policies,
+                    self._undefined,
+                    read,
+                    is_own=False,
                     asks_with_review=whole,
-                    policies_exist=functools.partial(self._may_exist, PLACEMENT),
                 )
             elif path:
                 placement = Question(
-                    PLACEMENT,
-                    _asking(own, path),
-                    distrust,
-                    self._undefined,
-                    read,
-                    is_recent=is_recent,
-                    asks_with_review=whole,
-                    policies_exist=functools.partial(self._may_exist, PLACEMENT),
+                    PLACEMENT, _asking(own, path), self.policies, self._undefined, read, asks_with_review=whole
                 )
             rules = Question(
                 RULES,
                 _asking(own, _RULES),
-                distrust,
+                self.policies,
                 lambda: "OPA lacks these rules",
                 read_rules,
                 steps=_steps(own, self.judge),
                 complete=_completing(own, self.judge),
-                is_recent=is_recent,
-                policies_exist=functools.partial(self._may_exist, RULES),
             )
             yield Admission(
                 placement,
                 rules,
                 self.record,
-                self.policies.kinds,
+                self.policies,
                 self.counted,
-                self.policies.dependents,
                 _judging_modules(own, self.judge),
                 frozenset(settings.policy_namespaces),
                 self.concerned,
                 self.admitted,
             )
 
-    def _may_exist(self, decision: str) -> bool:
-        return self.policies.exist(decision) is not False  # unknown yet: they may
-
     @property
     def _decisions(self) -> tuple[str, ...]:
         return (PLACEMENT, RULES) if any(self.settings.admission_decision) else (RULES,)
 
     def _undefined(self) -> str | None:
-        if not self._may_exist(PLACEMENT):
+        if not self.policies.may_exist(PLACEMENT):
             return None
         return (
             f"{self._named_decision()} is undefined though policies exist: define it for every object, or set "

@@ -13,6 +13,7 @@ import msgspec
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from bridge.admission.admission import Policies
 from bridge.files import rego_root
 from bridge.model.keys import Key
 from bridge.opa.bundle import opa_config
@@ -25,7 +26,6 @@ from bridge.policy_loader.loader import Endpoint, Loader
 from bridge.policy_loader.submissions import Submission, Verdict
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.sidecar.policy_loading import PolicyLoading, SubmittedPolicies
-from bridge.sidecar.webhook import Policies
 from tests.bundle_trust import shared_trust, signed_endpoint, unguarded
 from tests.eventually import eventually
 from tests.ports import free_address

@@ -14,13 +14,14 @@ from typing import Any
 import aiohttp
 import trustme
 
+from bridge.admission.admission import Policies
 from bridge.http.bundles import Tokens
 from bridge.model.changes import Object
 from bridge.model.observability import Record, record_nothing
 from bridge.queries.judged_change import ChangeJudge
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
-from bridge.sidecar.webhook import Policies, Webhook
+from bridge.sidecar.webhook import Webhook
 from tests.integration.webhook import BUNDLE, Facts, StatedPolicies
 from tests.ports import free_port
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import aiohttp
 
+from bridge.admission.admission import Policies
 from bridge.admission.webhook_configuration import API_VERSION, KINDS, MUTATING, Kind, Target, webhook_configuration
 from bridge.http.bundles import Tokens
 from bridge.kube.kube_client import KubeClient
@@ -22,7 +23,7 @@ from bridge.opa.process import ManagedOpa
 from bridge.queries.judged_change import ChangeJudge
 from bridge.settings.loading import load_settings
 from bridge.sidecar.managed_opa import OpaAccess
-from bridge.sidecar.webhook import Policies, Webhook
+from bridge.sidecar.webhook import Webhook
 from tests.builders import resource
 from tests.controlplane.kubectl import Kubectl
 from tests.controlplane.plane import ControlPlane

@@ -2,13 +2,14 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from bridge.admission.admission import Admission, Question, Steps, read_rules
+from bridge.admission.admission import Admission, Policies, Question, Steps, read_rules
 from bridge.admission.review import ReviewError, Terms
 from bridge.model.keys import Key
 from bridge.model.placement_decision import Decision, DecisionError, read_decision, read_review_decision
@@ -16,6 +17,27 @@ from bridge.opa.client import Answer
 from bridge.opa.errors import OpaRejected, OpaTimeout, OpaUnavailable
 
 SILENT: dict[str, Any] = {"denied": [], "warnings": []}
+
+
+@dataclass
+class _Stated(Policies):
+    """Policies of which a test states what admission must know."""
+
+    exists: bool = True
+    distrusted: str = ""
+    recent: bool = False
+
+    def exist(self, decision: str) -> bool:
+        return self.exists
+
+    def distrust(self, answer: Answer) -> str:
+        return self.distrusted
+
+    def is_recent(self, answer: Answer) -> bool:
+        return self.recent
+
+    def kinds(self) -> set[str]:
+        return {"security.istio.io/RequestAuthentication"}
 
 
 def question(
@@ -31,7 +53,7 @@ def question(
             raise result
         return Answer(result, "r1", f"id of {name}")
 
-    return Question(name, ask, undefined=undefined, read=read, policies_exist=lambda: exist)
+    return Question(name, ask, _Stated(exist), undefined, read)
 
 
 def admission(
@@ -49,7 +71,7 @@ def admission(
         question("placement", placement, undefined=lambda: undefined, exist=exist),
         question("rules", rules, read=read_rules, exist=exist if of_rules is None else of_rules),
         lambda *event: reported.append(event),
-        policy_kinds=lambda: {"security.istio.io/RequestAuthentication"},
+        _Stated(exist),
     )
 
 
@@ -121,11 +143,12 @@ async def test_decision_about_a_review_gets_every_request_as_it_came(request_: d
 async def test_deletion_of_modules_that_others_need_is_denied_and_nothing_else_decides(
     needed: list[str], allowed: bool
 ) -> None:
-    async def dependents(key: Key) -> list[str] | None:
-        return needed if key == Key("core", "ConfigMap", "opa-policies", "lib") else None
+    class Needed(Policies):
+        async def dependents(self, author: Key) -> list[str] | None:
+            return needed if author == Key("core", "ConfigMap", "opa-policies", "lib") else None
 
     denying = question("placement", {"errors": ["never"]})
-    found = Admission(denying, question("rules", SILENT, read=read_rules), dependents=dependents)
+    found = Admission(denying, question("rules", SILENT, read=read_rules), policies=Needed())
     old: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap"}
     old["metadata"] = {"name": "lib", "namespace": "opa-policies"}
     deletion: dict[str, Any] = {
@@ -142,11 +165,12 @@ async def test_deletion_of_modules_that_others_need_is_denied_and_nothing_else_d
 
 
 async def test_deletion_of_modules_is_denied_while_it_is_checked_whether_others_need_them() -> None:
-    async def dependents(_: Key) -> list[str]:
-        await asyncio.Event().wait()
-        return []
+    class Checked(Policies):
+        async def dependents(self, author: Key) -> list[str]:
+            await asyncio.Event().wait()
+            return []
 
-    found = Admission(None, question("rules", SILENT, read=read_rules), dependents=dependents)
+    found = Admission(None, question("rules", SILENT, read=read_rules), policies=Checked())
     old = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "lib", "namespace": "opa-policies"}}
     kind = {"group": "", "version": "v1", "kind": "ConfigMap"}
     response = await requested(found, kind=kind, operation="DELETE", object=None, oldObject=old, budget=0.05)
@@ -327,13 +351,7 @@ async def test_decision_of_just_replaced_modules_counts_but_an_undefined_one_doe
     async def ask(_: msgspec.Raw) -> Answer:
         return Answer(results.pop(0) if len(results) > 1 else results[0], "r0", "id")
 
-    placed = Question(
-        "placement",
-        ask,
-        lambda _: "r1 is served",
-        lambda: "undefined",
-        is_recent=lambda answer: recent and bool(answer),
-    )
+    placed = Question("placement", ask, _Stated(distrusted="r1 is served", recent=recent), lambda: "undefined")
     one = Admission(placed, question("rules", SILENT, read=read_rules))
     assert (await requested(one))["allowed"] is recent
 

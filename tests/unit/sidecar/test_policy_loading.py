@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from bridge.admission.admission import PLACEMENT, RULES
+from bridge.admission.admission import PLACEMENT, RULES, Policies
 from bridge.model.changes import Listed, Listing, Object, Upserted
 from bridge.model.types import CONSTRAINT
 from bridge.opa.client import Answer
@@ -14,7 +14,6 @@ from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.submissions import REGO_POLICY
 from bridge.policy_loader.used_guardrails import UsedGuardrails
 from bridge.sidecar.policy_loading import PolicyLoading, SubmittedPolicies
-from bridge.sidecar.webhook import Policies
 from tests.unit.policy_loader.hand import HandJudge
 from tests.unit.policy_loader.test_growth import steps
 
