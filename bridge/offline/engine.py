@@ -43,6 +43,7 @@ FEW_BYTES = 1 << 20  # of manifests: OPA needs some ten times that for their obj
 # An author's manifest, or a Constraint with a guardrail, contains one of these texts, unless it has escapes.
 MARKS = (b"openpolicyagent.org/", b"RegoPolicy", GUARDRAIL_PREFIX.encode())
 _AUTHORS = ("ConfigMap", "RegoPolicy")  # kinds of objects that may have Rego
+_WITH_REGO = (*_AUTHORS, "Constraint")  # and those that may name a guardrail
 
 
 class Contents(Protocol):
@@ -221,25 +222,28 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
         source = ManifestSource(manifests, follow=follow)
         source.check_paths()  # a wrong path is reported before an `opa` is installed
         async with AsyncExitStack() as stack:
-            # Most folders have no Rego: OPA compiles the shipped modules during the read.
-            has_rego = bool(rules) or await asyncio.to_thread(source.mentions, MARKS)
+            # Most folders have no Rego: OPA compiles the shipped modules during the read. A CRD of Rego is marked, too.
+            is_marked = bool(rules) or await asyncio.to_thread(source.mentions, MARKS)
             few = ManifestSource((*manifests, *applied), follow=False).size() <= FEW_BYTES
-            if not has_rego:
-                reach = None if queries is None else {*queries, *QUERIES_OF_SYNC, *(QUERIES if question else ())}
+            reach = None if queries is None else {*queries, *QUERIES_OF_SYNC, *(QUERIES if question else ())}
+            if not is_marked:
                 starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach), few=few))
             if not follow:
                 stack.enter_context(without_collector())  # the command ends soon
             with without_collector():
                 objects = await asyncio.to_thread(source.load)
             found, rejected = None, []
-            if has_rego or any(obj["kind"] in _AUTHORS for obj in objects):
+            if rules or any(obj["kind"] in (_WITH_REGO if is_marked else _AUTHORS) for obj in objects):
                 from bridge.offline.modules import settle_manifests, troubles
 
                 found = await settle_manifests(objects, rules)
                 rejected = troubles(found, source.position)
-                if has_rego or found.submissions:  # also of authors whose texts have no mark
-                    starting = await stack.enter_async_context(_start_opa(found.bundle, few=few))
-            asked = None if has_rego or (found and found.submissions) else question
+            has_rego = found is not None and bool(found.submissions or found.guardrails)
+            if found is not None and has_rego:  # also of authors whose texts have no mark
+                starting = await stack.enter_async_context(_start_opa(found.bundle, few=few))
+            elif is_marked:
+                starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach), few=few))
+            asked = None if has_rego else question
             filled = await stack.enter_async_context(_fill_from(source, starting, types, asked, objects))
             yield Engine(
                 filled.opa,
