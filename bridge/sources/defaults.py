@@ -193,12 +193,12 @@ def set_defaults(value: Any, schema: Schema) -> None:
     if isinstance(value, dict):
         properties = mapping_of(schema, "properties")
         others = mapping_of(schema, "additionalProperties")
-        for name in {**properties, **value}:
+        for name in {**properties, **value} if others else properties:  # other names have no schema, so no defaults
             field = properties.get(name, others)
             if isinstance(field, dict):
                 if "default" in field and _is_unset(value, name, field):
                     value[name] = copy.deepcopy(field["default"])
-                if name in value:
+                if isinstance(value.get(name), (dict, list)):
                     set_defaults(value[name], field)
     elif isinstance(value, list):
         items = mapping_of(schema, "items")
