@@ -157,6 +157,14 @@ class Facts:
             if "among" in one
         )
 
+    def _updated(self, fact: Entry, keys: Iterable[str]) -> str:
+        """Return when the proxy received the newest of a fact's parts; one at several places is as old as the oldest.
+
+        A control plane that has sent one part since a policy changed knows the policy: the others need no new version.
+        """
+        times = ([one["updated"] for one in self._referred(fact, (key,)) if one.get("updated")] for key in keys)
+        return max((min(found) for found in times if found), default="")
+
     def _alike(self, fact: Entry) -> Any:
         """Return what the family of a fact depends on: equal for facts of equal families."""
         around = tuple(
@@ -193,7 +201,7 @@ class Facts:
                 }
                 for kind, parts in about.get("requires", {}).items()
             },
-            "updated": min((one["updated"] for one in (*within, *referred) if one.get("updated")), default=""),
+            "updated": self._updated(fact, (*fact.get("within", ()), *keys)),
             "unknown": sorted(
                 {
                     text
