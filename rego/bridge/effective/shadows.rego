@@ -49,6 +49,10 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 	}
 } else := entry
 
+# METADATA
+# description: The pointers to fields of a policy kind that a rule replaces with its own, whether a policy has them or not.
+own_fields(policy_kind, node) := {field.path | some field in kinds.get(policy_kind).shadowedBy; _has_own(_fields_of(node), field)}
+
 # The fields of a rule that replace a field of policies, by these entries of the kind.
 _shadows_in(node, fields) := [{"field": field, "node": node} | some field in fields; _has_own(rule, field)] if {
 	rule := _fields_of(node)

@@ -503,8 +503,8 @@ _final(row, families, incomplete) := object.union(row, {"state": "stale", "messa
 } else := row
 
 # What proxies have that is not in effect: policies that a proxy names for a target at which no policy of their kind is
-# in effect, and targets that do not exist.
-_unexpected := array.concat(
+# in effect, targets that do not exist, and parts that no policy sets.
+_unexpected := array.concat(_unexpected_parts, array.concat(
 	[_unexpected_row(node, "", [], one, "no such target exists") |
 		some node in _nodes_alone
 		not hierarchy.canonical_key(node)
@@ -522,7 +522,37 @@ _unexpected := array.concat(
 		}
 		some node in nodes
 	],
-)
+))
+
+# A part of which only the presence is compared, such as a filter: of a policy that has changed, or was deleted.
+_unexpected_parts := [object.union(_unexpected_row(node, kind, true, one, "no policy in effect sets it"), {"field": pointer}) |
+	some nodes in _alike
+	some one in input.found[min(nodes)]
+	one.via != ""
+	some [kind, pointer] in _parts_of_families[one.family]
+	hierarchy.canonical_key(min(nodes))
+	entries := [entry | some entry in engine.policies_of(kind, min(nodes), ""); one.via in entry.path]
+	every entry in entries {
+		not entry.error
+		not entry.incomplete
+		not engine.has_value(entry, pointer)
+	}
+	not pointer in engine.own_fields(kind, min(nodes))
+	some node in nodes
+]
+
+_parts_of_families := [[[kind, pointer] |
+	family.serving == "there"
+	object.get(family, "unknown", []) == []
+	some kind, fields in _vendors[family.vendor].fields
+	some pointer, about in fields
+	about.form == "Present"
+	some one in family.values
+	one[kind][pointer] == true
+	_required(family, kind, pointer) - {"there"} == set()
+] |
+	some family in input.families
+]
 
 _nodes_alone := [node | some nodes in _alike; count(nodes) == 1; some node in nodes]
 

@@ -338,6 +338,32 @@ test_policy_of_the_proxy_that_is_not_in_effect_is_a_difference if {
 	_compared(_asked(testing.cart_pay, [], [_named([])])).rows == []
 }
 
+test_part_of_the_proxy_that_no_policy_sets_is_a_difference if {
+	family := _family(_btp, {"/faultInjection": true})
+	every policies in [[], [_timeout("15s")]] {
+		rows := [row | some row in _compared(_asked(testing.cart_pay, policies, [family])).rows; row.field == "/faultInjection"]
+		[[row.state, row.message, row.path] | some row in rows] == [["differs", "no policy in effect sets it", [testing.listener_http]]]
+	}
+	every other in [{"serving": "missing"}, {"unknown": ["a filter"]}, {"requires": {_btp: {"/faultInjection": "missing"}}}] {
+		_compared(_asked(testing.cart_pay, [], [object.union(family, other)])).rows == []
+	}
+	_compared(_asked(testing.cart_pay, [], [_family(_btp, {"/faultInjection": null})])).rows == []
+}
+
+test_part_that_a_rule_has_itself_is_no_difference if {
+	filters := [{"type": "CORS", "cors": {"allowOrigins": ["*"]}}]
+	shadows := [{"path": "/cors", "rule": "/filters/CORS/cors"}]
+	query := _asked(testing.cart_pay, [], [_family(_sp, {"/cors": true})])
+	_states(query) == {"/cors": "differs"}
+	own := object.union(query, {"changes": {"upsert": [object.union(obj, object.union_n([
+		{"spec": {"rules": [object.union(rule, {"filters": filters}) | some rule in obj.spec.rules] | obj.kind == "HTTPRoute"}},
+		{"spec": {"shadowedBy": shadows | obj.spec.kind == "SecurityPolicy"}},
+	])) |
+		some obj in query.changes.upsert
+	]}})
+	_states(own) == {}
+}
+
 test_target_of_the_proxy_that_does_not_exist_is_a_difference if {
 	removed := "gateway.networking.k8s.io/HTTPRoute/shop/cart#removed"
 	row := _row(_asked(removed, [], [_family(_btp, {})]))
