@@ -202,12 +202,12 @@ async def read_modules(opa: Opa, settings: Settings) -> SettledModules:
     for author in {one.author for one in modules if one.author}:
         own = [one for one in modules if one.author == author]
         old = any(one.old for one in own)
-        received.put(Submission(author, "", modules={one.name: one.text for one in own}, old=old))
+        received.submit(Submission(author, "", modules={one.name: one.text for one in own}, old=old))
     for path in roots:
         # Data is a ConfigMap's, at its namespace and name; modules at, above or below it are not allowed.
         if len(path) == 2 and is_of_author(path) and not any(overlap(path, one.package) for one in modules):
             author = Key(CORE, "ConfigMap", *path)
-            received.put(Submission(author, "", data={path: await opa.get(pointer(*path))}))
+            received.submit(Submission(author, "", data={path: await opa.get(pointer(*path))}))
     stored = await opa.get(pointer(BRIDGE_SETTINGS)) or {}
     base = shipped(rego_root(), stored.get("bounds", {}), stored.get("versions", {}))
     view = next((one.text for one in modules if one.package == VIEW), "")
@@ -367,7 +367,7 @@ class _Received(dict[Key, Submission]):
     def listen(self, listener: Callable[[Verdict], None]) -> None:
         pass
 
-    def put(self, submission: Submission) -> None:
+    def submit(self, submission: Submission) -> None:
         self[submission.author] = submission
 
     def remove(self, author: Key) -> None:

@@ -53,7 +53,7 @@ class SubmissionReceiver(Protocol):
     """The receiver of submissions: the loader, or what loads one set for a command."""
 
     def listen(self, listener: Callable[[Verdict], None]) -> None: ...  # noqa: D102
-    def put(self, submission: Submission) -> None: ...  # noqa: D102
+    def submit(self, submission: Submission) -> None: ...  # noqa: D102
     def remove(self, author: Key) -> None: ...  # noqa: D102
     def listed(self) -> None: ...  # noqa: D102
 
@@ -206,7 +206,7 @@ class Authors:
             if self._unread.get(key) is not reading:
                 continue  # it has changed meanwhile
             del self._unread[key]
-            self._loader.put(finished.submission)
+            self._loader.submit(finished.submission)
             if not self._unread:
                 self._report_listed()
 
@@ -271,7 +271,7 @@ class Authors:
             before.verdict if before else None,
         )
         if not reading.unread and not (same and reading.submission.version):
-            self._loader.put(replace(reading.submission, lost=read_loss(obj), in_force=read_in_force(obj)))
+            self._loader.submit(replace(reading.submission, lost=read_loss(obj), in_force=read_in_force(obj)))
         self._notify(key, obj)
 
     def _read(self, key: Key, obj: Object) -> Reading | None:

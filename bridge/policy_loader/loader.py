@@ -362,7 +362,7 @@ class Loader:
         """Call `listener` with each new verdict. A removed submission has none."""
         self._listeners.append(listener)
 
-    def put(self, submission: Submission) -> None:
+    def submit(self, submission: Submission) -> None:
         """Accept a submission, which replaces its author's previous one."""
         entry = self._entries.get(submission.author)
         if entry is None:

@@ -15,7 +15,7 @@ from bridge.opa.batches import PART_LIMIT, batches, in_halves, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import OpaError
 from bridge.replicator.documents import Path
-from bridge.replicator.slices import Slice, evaluate_documents, input_of_view, put
+from bridge.replicator.slices import Slice, evaluate_documents, input_of_view, set_at
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +79,7 @@ class AnswerTable:
         answers: dict[str, Any] = {"kinds": kinds} | {name: {} for name in _PARTS}
         for entries in self._answers.values():
             for path, value in entries.items():
-                put(answers, path, value)
+                set_at(answers, path, value)
         return Slice({ANSWERS: answers}, len(self._answers), marks)
 
     async def _find_stale(self) -> Mapping[str, Any]:

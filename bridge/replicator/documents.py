@@ -63,7 +63,7 @@ class Skeleton:
             node = node.setdefault(name, {})
         node[path[-1]] = None if whole else {}
 
-    def put(self, path: Path, value: Any) -> None:
+    def plan(self, path: Path, value: Any) -> None:
         """Plan a document at `path`, replacing the previous one."""
         node = self._root
         for depth, name in enumerate(path[:-1]):
@@ -388,7 +388,7 @@ class Documents:
         known = self._known.get(key) or self._former.get(key)
         return known.made_from if known else None
 
-    def put(self, key: Key, obj: Object, links: Links | None, made_from: int | None = None) -> None:
+    def plan_object(self, key: Key, obj: Object, links: Links | None, made_from: int | None = None) -> None:
         """Plan an object with its part of the index and its facts, replacing previous ones.
 
         Without links it keeps the last written ones. `made_from` is a hash of the fields that links read.
@@ -403,13 +403,13 @@ class Documents:
             paths = tuple(self._share(path) for path, _ in links.entries)
             values = tuple(_OWN if value == [text] else value for _, value in links.entries)
             facts = links.facts
-        self._skeleton.put((OBJECTS, *_place(key)), obj)
+        self._skeleton.plan((OBJECTS, *_place(key)), obj)
         self._put_facts(key, known.facts if known else NO_FACTS, facts)
         if links is not None or not known:
             for path in set(known.paths if known else ()).difference(paths):
                 self._skeleton.remove((INDEX, *place_of(path, text)))
             for path, value in zip(paths, values, strict=True):
-                self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
+                self._skeleton.plan((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
             self.planned_bytes += 100 * len(paths)
         declared = self._encode_declared(key, obj)
         self.planned_bytes += len(declared)
@@ -422,7 +422,7 @@ class Documents:
         """Return the objects whose facts have other inputs than the `stamps` of their types (`<group>/<Kind>`)."""
         return [key for key, known in self._known.items() if stamp_of(known.facts) != stamps.get(key.type_id, "")]
 
-    def put_links(self, key: Key, links: Links) -> None:
+    def plan_links(self, key: Key, links: Links) -> None:
         """Plan the facts of an object, replacing previous ones, and the missing entries in the index."""
         self._remember(key)
         known = self._known[key]
@@ -434,14 +434,14 @@ class Documents:
             self._skeleton.remove((INDEX, *place_of(path, text)))
         for path, value in entries.items():
             if path not in before or before[path] != value:
-                self._skeleton.put((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
+                self._skeleton.plan((INDEX, *place_of(path, text)), [text] if value is _OWN else value)
         self._known[key] = known._replace(paths=tuple(entries), values=tuple(entries.values()), facts=links.facts)
 
     def repair_facts(self, key: Key, facts: bytes) -> None:
         """Plan the facts of an object, whatever OPA has."""
         place = (FACTS, *_place(key))
         if facts:
-            self._skeleton.put(place, msgspec.Raw(facts))
+            self._skeleton.plan(place, msgspec.Raw(facts))
         else:
             self._skeleton.adopt(place)
             self._skeleton.remove(place)
@@ -463,7 +463,7 @@ class Documents:
         if facts == before:
             return
         if facts:
-            self._skeleton.put((FACTS, *_place(key)), msgspec.Raw(facts))
+            self._skeleton.plan((FACTS, *_place(key)), msgspec.Raw(facts))
             self.planned_bytes += len(facts)
         else:
             self._skeleton.remove((FACTS, *_place(key)))
@@ -471,10 +471,10 @@ class Documents:
     def _share(self, path: Path) -> Path:
         return path if self._paths is None else self._paths.setdefault(path, path)
 
-    def put_kinds(self, documents: dict[str, Any]) -> None:
+    def plan_kinds(self, documents: dict[str, Any]) -> None:
         """Plan the documents of the active policy kinds, by name."""
         for name, document in documents.items():
-            self._skeleton.put((name,), document)
+            self._skeleton.plan((name,), document)
 
     def take_plan(self) -> list[Operation]:
         """Return the JSON Patch of everything planned since the last call. Afterwards, `confirm` or `undo` it."""

@@ -369,7 +369,7 @@ class Replicator:
         A cluster without a CRD or PolicyKind for a shipped preset's kind does not serve it.
         """
         documents = await self._writer.query("kind_documents")
-        await self._writer.put_kinds(documents)
+        await self._writer.plan_kinds(documents)
         self.policy_kinds = frozenset(documents["kinds"])
         undescribed: dict[str, dict[str, str]] = await self._writer.query("undescribed")
         # Policies without a description have no effect, and commands show where they are attached.

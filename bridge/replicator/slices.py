@@ -65,17 +65,17 @@ def _arrange(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the documents of a result of the query `view`."""
     documents: dict[str, Any] = {OBJECTS: {}, FACTS: {}, INDEX: {name: {} for name in INDEXES}}
     for key, obj in found["objects"].items():
-        put(documents[OBJECTS], tuple(key.split("/")), obj)
+        set_at(documents[OBJECTS], tuple(key.split("/")), obj)
     for key, stored in found["links"].items():
         if "facts" in stored:
-            put(documents[FACTS], tuple(key.split("/")), stored["facts"])
+            set_at(documents[FACTS], tuple(key.split("/")), stored["facts"])
         for path, value in links_of(stored).entries:
-            put(documents[INDEX], place_of(path, key), value)
+            set_at(documents[INDEX], place_of(path, key), value)
     below = {"partial": True, "keys": dict.fromkeys(found["complete"], True)}
     return documents | {name: found[name] for name in _KINDS} | {BELOW: below}
 
 
-def put(node: dict[str, Any], path: Path, value: Any) -> None:
+def set_at(node: dict[str, Any], path: Path, value: Any) -> None:
     """Put a value at a path into a nested document."""
     for name in path[:-1]:
         node = node.setdefault(name, {})

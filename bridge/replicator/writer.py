@@ -143,9 +143,9 @@ class Writer:
         """Return the result of a query without input, from an OPA with the written data."""
         return await self._claim.ask(lambda: self._opa.query(query, {}))
 
-    async def put_kinds(self, documents: dict[str, Any]) -> None:
+    async def plan_kinds(self, documents: dict[str, Any]) -> None:
         """Store the documents of the active policy kinds, by name, as OPA computes them from the written objects."""
-        self.documents.put_kinds(documents)
+        self.documents.plan_kinds(documents)
         await self._send()
         self.kinds_outdated = False
         self.linking.begin()  # a kind names fields by which its policies select, and links read these
@@ -159,7 +159,7 @@ class Writer:
         for batch in batches(keys, FACTS_BATCH):
             made = await self._claim.ask(functools.partial(self.linking.query_stored, list(map(str, batch))))
             for key in batch:
-                self.documents.put_links(key, made.get(key, NO_LINKS))
+                self.documents.plan_links(key, made.get(key, NO_LINKS))
             await self._send()
         if keys:
             log.info("facts refreshed", objects=len(keys))
@@ -189,7 +189,7 @@ class Writer:
 
         def plan(key: Key) -> None:
             if key in upserts:
-                self.documents.put(key, upserts[key], made[key].links, made[key].made_from)
+                self.documents.plan_object(key, upserts[key], made[key].links, made[key].made_from)
             else:
                 self.documents.remove(key)
 

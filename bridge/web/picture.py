@@ -37,7 +37,7 @@ class PagePicture:
         """Return the objects with entries."""
         return self._nodes_of.keys()
 
-    def put(self, object_key: str, entry: Mapping[str, Any] | None) -> set[str]:
+    def set_entry(self, object_key: str, entry: Mapping[str, Any] | None) -> set[str]:
         """Set the entry of an object, None if it has no place (anymore); return the changed nodes."""
         before = {key: self._nodes[key] for key in self._nodes_of.get(object_key, ())}
         after = _nodes(object_key, entry) if entry else {}

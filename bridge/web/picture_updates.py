@@ -191,7 +191,7 @@ class Drawing(Derived[Changed]):
             for name in sorted(wrong - self._reported):
                 self._reported.add(name)
                 log.error("object not drawn, invalid name", object=key, name=name)
-        concerned = self.picture.put(key, entry)
+        concerned = self.picture.set_entry(key, entry)
         if key in self.picture:
             self._since.setdefault(key, asyncio.get_running_loop().time())
         else:

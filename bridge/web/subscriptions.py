@@ -56,7 +56,7 @@ class Followed:
         """Return whether policies of this kind are followed."""
         return self.policy_kind in {None, policy_kind}
 
-    def put(self, place: Place, entry: Entry | None) -> None:
+    def set_entry(self, place: Place, entry: Entry | None) -> None:
         """Set the entry of a place, None for no policy; notify the readers of a difference."""
         if self.entries.get(place) == entry:
             return
@@ -239,7 +239,7 @@ class Following(Derived[Due]):
             found = []
         entries: dict[Place, Entry] = {(entry["target"], entry["policyKind"]): entry for entry in found}
         for place in [*one.entries.keys() - entries.keys(), *entries]:
-            one.put(place, entries.get(place))
+            one.set_entry(place, entries.get(place))
 
     async def _follow_kind(self, opa: Opa, kind: str, targets: Sequence[str], followed: Sequence[Followed]) -> None:
         watched: dict[str, list[Followed]] = {}
@@ -256,8 +256,8 @@ class Following(Derived[Due]):
             for name in entry["watched"]:
                 present.add((name, entry["target"]))
                 for one in watched[name]:
-                    one.put(place, holds)
+                    one.set_entry(place, holds)
         for one in followed:
             for target in targets:
                 if (target, kind) in one.entries and (str(one.target), target) not in present:
-                    one.put((target, kind), None)
+                    one.set_entry((target, kind), None)

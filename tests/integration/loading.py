@@ -60,7 +60,7 @@ class Bench:
         in_force: str = "",
     ) -> None:
         """Submit modules, or data at `team.<name>`."""
-        self.loader.put(
+        self.loader.submit(
             Submission(
                 author(name),
                 version,

@@ -51,7 +51,7 @@ def put_module(url: str, name: str, module: bytes) -> int:
 
 def _write(documents: Documents, objects: Mapping[Key, Object], made: Mapping[Key, Made]) -> None:
     for key, obj in objects.items():
-        documents.put(key, obj, made[key].links, made[key].made_from)
+        documents.plan_object(key, obj, made[key].links, made[key].made_from)
 
 
 def _entries(made: Made) -> Entries:

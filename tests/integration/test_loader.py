@@ -302,7 +302,7 @@ async def test_object_that_cannot_be_read_keeps_its_last_good_version(bench: Ben
     bench.put("limits", data={"most": 3})
     await bench.until_active("limits")
     problem = ModuleProblem("a.json", 2, 0, "data_parse_error", "invalid JSON")
-    bench.loader.put(Submission(author("limits"), "2", problems=(problem,)))
+    bench.loader.submit(Submission(author("limits"), "2", problems=(problem,)))
     assert await bench.refused("limits", "2") == ("a.json", 2, "data_parse_error", "invalid JSON")
     assert bench.verdicts["limits"].active == "1"
     assert await bench.opa.get("team/limits/most") == 3
@@ -349,7 +349,7 @@ async def test_modules_that_only_opa_refuses_are_withdrawn(bench: Bench) -> None
     bench.put("a", "package team.a\n\nx := 1\n")
     await bench.until_active("a")
     # opa check does not compare rules with documents
-    bench.loader.put(
+    bench.loader.submit(
         Submission(author("b"), "1", {"m0.rego": "package team.b\n\ny := 1\n"}, {}, {("team", "b", "y"): 2})
     )
     bench.put("c", "package team.c\n\nx := 1\n")
@@ -582,7 +582,7 @@ async def test_rules_that_share_a_changed_name_with_an_older_author_fail(opa_pat
         assert await bench.opa.ask("team/deny", {"a": "UPDATE"}) == [2]
     async with loading(opa_path, listed=False) as bench:
         bench.put("old", changed, created=OLDER)
-        bench.loader.put(_lost("young", young, created=YOUNGER))
+        bench.loader.submit(_lost("young", young, created=YOUNGER))
         bench.loader.listed()
         await bench.until_active("old")
         await bench.until(lambda _: bench.loader.links() is not None)
@@ -708,7 +708,7 @@ async def test_many_that_lose_their_library_delay_no_other_author(bench: Bench) 
 
 async def test_lost_rules_still_fail_after_a_restart(opa_path: Path) -> None:
     async with loading(opa_path, listed=False) as bench:
-        bench.loader.put(_lost("rules", NEEDING))
+        bench.loader.submit(_lost("rules", NEEDING))
         bench.put("beside", 'package rules\n\ndeny contains "other" if input.x\n\nfree := 1\n')
         bench.loader.listed()
         file, line, code, message = await bench.refused("rules")
@@ -726,9 +726,9 @@ async def test_lost_rules_still_fail_after_a_restart(opa_path: Path) -> None:
 async def test_loss_that_an_author_invents_breaks_nobody_else(opa_path: Path) -> None:
     async with loading(opa_path, listed=False) as bench:
         bench.put("old", "package team\n\nlimit := 3\n\nsize(_) := 1\n\nx := size(1)\n", created=OLDER)
-        bench.loader.put(_lost("liar", "package team\n\nlimit := data.none.f(1)\n", created=YOUNGER))
-        bench.loader.put(_lost("other", "package team\n\nsize(_, _) := data.none.f(1)\n", created=YOUNGER))
-        bench.loader.put(_lost("third", "package fine\n\ny := data.none.f(1)\n", created=YOUNGER))
+        bench.loader.submit(_lost("liar", "package team\n\nlimit := data.none.f(1)\n", created=YOUNGER))
+        bench.loader.submit(_lost("other", "package team\n\nsize(_, _) := data.none.f(1)\n", created=YOUNGER))
+        bench.loader.submit(_lost("third", "package fine\n\ny := data.none.f(1)\n", created=YOUNGER))
         bench.loader.listed()
         await bench.until_active("old")
         assert await bench.opa.get("team") == {"limit": 3, "x": 1}
@@ -738,7 +738,7 @@ async def test_loss_that_an_author_invents_breaks_nobody_else(opa_path: Path) ->
 
 
 async def test_loss_in_a_status_counts_only_at_the_start(bench: Bench) -> None:
-    bench.loader.put(_lost("rules", NEEDING))
+    bench.loader.submit(_lost("rules", NEEDING))
     assert (await bench.refused("rules"))[2] == "rego_type_error"
     assert not bench.loader.lost
 

@@ -129,7 +129,7 @@ async def test_an_opa_keeps_the_modules_of_a_former_run_while_they_are_checked_a
         await bench.until_active(*names)
         restarted = Loader(bench.opa, bench.endpoint, Checker(slow, FEW.modules), FEW)
         for name in names:
-            restarted.put(Submission(author(name), "1", {"m0.rego": f"package team.{name}\n\nx := 2\n"}, {}))
+            restarted.submit(Submission(author(name), "1", {"m0.rego": f"package team.{name}\n\nx := 2\n"}, {}))
         restarted.listed()
         async with working(restarted.run):
             found = await eventually(

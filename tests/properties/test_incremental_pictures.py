@@ -132,7 +132,7 @@ async def _picture(opa: Opa) -> dict[str, Any]:
     while upcoming:
         found = await opa.query("picture", {"objects": sorted(upcoming)})
         requested |= upcoming
-        changed = set().union(*(drawn.put(key, found.get(key)) for key in upcoming))
+        changed = set().union(*(drawn.set_entry(key, found.get(key)) for key in upcoming))
         upcoming = drawn.missing(changed) - requested
     return _shown(drawn)
 

@@ -19,7 +19,7 @@ class HandJudge:
         """Tell this listener."""
         self._listeners.append(listener)
 
-    def put(self, submission: Submission) -> None:
+    def submit(self, submission: Submission) -> None:
         """Take it."""
         self.puts += 1
         self.handed[submission.author] = submission

@@ -52,11 +52,11 @@ def _step(
     what, name, links = step
     key = key_of(service(name))
     if what == "put":
-        documents.put(key, service(name), links)
+        documents.plan_object(key, service(name), links)
         model[key] = (service(name), links)
     elif what == "facts":
         if key in model:
-            documents.put_links(key, links)
+            documents.plan_links(key, links)
             model[key] = (service(name), links)
     elif what == "remove":
         documents.remove(key)
@@ -120,7 +120,7 @@ def test_differences_are_counted_by_type() -> None:
     documents = Documents()
     documents.begin()
     for name in ("one", "two"):
-        documents.put(key_of(service(name)), service(name, resourceVersion="1"), NO_LINKS)
+        documents.plan_object(key_of(service(name)), service(name, resourceVersion="1"), NO_LINKS)
     found = documents.differences(
         {"core": {"Service": {"shop": {"two": "2", "three": "1"}}, "Pod": {"shop": {"a": ""}}}}
     )
@@ -179,7 +179,7 @@ def test_an_object_is_known_as_it_was_put_last() -> None:
     key = key_of(service("one"))
     assert (key in documents, documents.known(key).essence, documents.known(key).paths) == (False, None, ())
     obj = service("one", resourceVersion="7")
-    documents.put(key, obj, Links([(("parents", "x"), 1)]))
+    documents.plan_object(key, obj, Links([(("parents", "x"), 1)]))
     assert documents.known(key).version == "7"
     assert documents.known(key).essence == essence_of(obj)
     assert documents.known(key).paths == (("parents", "x"),)
@@ -187,7 +187,7 @@ def test_an_object_is_known_as_it_was_put_last() -> None:
 
 def test_an_object_in_another_version_of_its_crd_is_another_state() -> None:
     documents, obj = Documents(), service("one", resourceVersion="7")
-    documents.put(key_of(obj), obj, NO_LINKS)
+    documents.plan_object(key_of(obj), obj, NO_LINKS)
     assert documents.has(key_of(obj), obj)
     assert not documents.has(key_of(obj), {**obj, "apiVersion": "v2"})
 
@@ -196,7 +196,7 @@ def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> Non
     documents = Documents()
     one, two = service("one"), service("two")
     for obj in (one, two, one):
-        documents.put(key_of(obj), obj, NO_LINKS)
+        documents.plan_object(key_of(obj), obj, NO_LINKS)
     documents.remove(key_of(two))
     documents.remove(key_of(two))
     assert (+documents.counts, documents.types()) == ({"core/Service": 1}, {"core/Service"})
@@ -209,7 +209,7 @@ def test_objects_are_counted_by_type_whatever_is_put_removed_or_adopted() -> Non
 def test_beginning_again_forgets_and_replaces_everything() -> None:
     documents = Documents()
     documents.begin()
-    documents.put(key_of(service("one")), service("one"), NO_LINKS)
+    documents.plan_object(key_of(service("one")), service("one"), NO_LINKS)
     held = applied({"foreign": 1}, documents.take_plan())
     documents.begin()
     assert len(documents) == 0
@@ -237,7 +237,7 @@ def test_the_order_of_fields_is_not_of_the_essence() -> None:
 def essence_of(obj: Object, declared_in_status: frozenset[str] = frozenset()) -> int | None:
     documents = Documents()
     documents.declared_in_status = declared_in_status
-    documents.put(key_of(obj), obj, NO_LINKS)
+    documents.plan_object(key_of(obj), obj, NO_LINKS)
     return documents.known(key_of(obj)).essence
 
 
@@ -245,9 +245,9 @@ def test_an_object_with_unchanged_links_is_one_operation() -> None:
     documents = Documents()
     documents.begin()
     key = key_of(service("one"))
-    documents.put(key, service("one"), Links([(("children", "gateway"), [str(key)])], b"1"), 17)
+    documents.plan_object(key, service("one"), Links([(("children", "gateway"), [str(key)])], b"1"), 17)
     documents.take_plan()
-    documents.put(key, service("one", resourceVersion="2"), None, 17)
+    documents.plan_object(key, service("one", resourceVersion="2"), None, 17)
     (operation,) = documents.take_plan()
     assert operation["value"] == service("one", resourceVersion="2")
     assert documents.known(key).paths == (("children", "gateway"),)
@@ -265,13 +265,13 @@ def test_links_that_were_written_are_known_until_a_new_beginning_is_finished() -
         (("parents", str(one)), ["gateway"]),
         (("limited", "x"), True),
     ]
-    documents.put(one, service("one"), Links(links, b"1"), 17)
-    documents.put(two, service("two"), NO_LINKS, 18)
+    documents.plan_object(one, service("one"), Links(links, b"1"), 17)
+    documents.plan_object(two, service("two"), NO_LINKS, 18)
     before = applied({}, documents.take_plan())
     documents.begin()
     assert (documents.made_from(one), documents.made_from(two)) == (17, 18)
-    documents.put(two, service("two"), None, 18)
-    documents.put(one, service("one"), None, 17)
+    documents.plan_object(two, service("two"), None, 18)
+    documents.plan_object(one, service("one"), None, 17)
     assert applied({}, documents.take_plan()) == before
     documents.begin()
     documents.finish()
@@ -301,7 +301,7 @@ def test_namespaces_that_are_new_to_opa_are_few_operations_however_much_is_there
         for namespace in (f"n{piece}-{number}" for number in range(4)):
             for number in range(50):
                 key, obj, links = _route(number, namespace)
-                documents.put(key, obj, links)
+                documents.plan_object(key, obj, links)
         counts.append(len(documents.take_plan()))
     # Of each namespace: its objects and their facts, what its routes declare of themselves (twice), of its Services, of
     # the Gateway's children, of those that refer to the Gateway's namespace, and of what the Gateway serves.
@@ -312,7 +312,7 @@ def test_declarations_of_an_object_stand_by_the_homes_of_both_ends() -> None:
     documents = Documents()
     documents.begin()
     key, obj, links = _route(0, "shop")
-    documents.put(key, obj, links)
+    documents.plan_object(key, obj, links)
     index = applied({}, documents.take_plan())["index"]
     assert {part: found for part, found in index.items() if found} == {
         "children": {"g/Gateway/infra": {"g/Gateway/infra/public": {"g/Route/shop": {str(key): [str(key)]}}}},
@@ -330,6 +330,6 @@ def test_facts_are_outdated_where_their_stamp_is_not_that_of_their_type() -> Non
     documents = Documents()
     documents.begin()
     for name, facts in (("current", b'{"by":"now"}'), ("old", b'{"by":"before"}'), ("plain", b"{}"), ("none", b"")):
-        documents.put(key_of(service(name)), service(name), Links([], facts))
+        documents.plan_object(key_of(service(name)), service(name), Links([], facts))
     assert [key.name for key in documents.find_outdated({"core/Service": "now"})] == ["old", "plain", "none"]
     assert [key.name for key in documents.find_outdated({})] == ["current", "old"]

@@ -26,10 +26,10 @@ def _entry(keys: list[str], edges: list[list[str]], *, alone: bool = True, polic
 
 def _picture() -> PagePicture:
     picture = PagePicture()
-    picture.put(CLASS, _entry([CLASS], []))
-    picture.put(GATEWAY, _entry([GATEWAY, LISTENER], [[CLASS, GATEWAY]]))
-    picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]]))
-    picture.put(SERVICE, _entry([SERVICE, PORT], [], alone=False))
+    picture.set_entry(CLASS, _entry([CLASS], []))
+    picture.set_entry(GATEWAY, _entry([GATEWAY, LISTENER], [[CLASS, GATEWAY]]))
+    picture.set_entry(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]]))
+    picture.set_entry(SERVICE, _entry([SERVICE, PORT], [], alone=False))
     return picture
 
 
@@ -47,9 +47,9 @@ def test_edges_stand_with_the_object_that_declares_them() -> None:
 
 def test_a_change_concerns_the_nodes_that_differ_and_the_ends_of_edges_that_do() -> None:
     picture = _picture()
-    assert picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]])) == set()
-    assert picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]])) == {RULE, SERVICE}
-    assert picture.put(ROUTE, None) == {ROUTE, RULE, LISTENER}
+    assert picture.set_entry(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, SERVICE]])) == set()
+    assert picture.set_entry(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]])) == {RULE, SERVICE}
+    assert picture.set_entry(ROUTE, None) == {ROUTE, RULE, LISTENER}
     listener = picture.node_of(LISTENER)
     assert listener
     assert listener["children"] == 0
@@ -57,16 +57,16 @@ def test_a_change_concerns_the_nodes_that_differ_and_the_ends_of_edges_that_do()
 
 def test_unreachable_objects_are_shown_only_if_isolated_or_with_a_policy() -> None:
     picture = _picture()
-    picture.put(ROUTE, None)
+    picture.set_entry(ROUTE, None)
     assert picture.node_of(SERVICE) is None
     assert SERVICE not in set(picture.shown())
-    picture.put(SERVICE, _entry([SERVICE, PORT], [], alone=False, policies=[POLICY]))
+    picture.set_entry(SERVICE, _entry([SERVICE, PORT], [], alone=False, policies=[POLICY]))
     assert picture.node_of(PORT) is not None
 
 
 def test_an_edge_may_lead_to_a_node_that_is_not_reported_yet() -> None:
     picture = _picture()
-    concerned = picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, "core/Service/shop/other"]]))
+    concerned = picture.set_entry(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE], [RULE, "core/Service/shop/other"]]))
     assert picture.missing(concerned) == {"core/Service/shop/other"}
     rule = picture.node_of(RULE)
     assert rule
@@ -76,8 +76,8 @@ def test_an_edge_may_lead_to_a_node_that_is_not_reported_yet() -> None:
 
 def test_both_ends_may_declare_an_edge() -> None:
     picture = _picture()
-    picture.put(SERVICE, _entry([SERVICE, PORT], [[RULE, SERVICE]], alone=False))
-    picture.put(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]]))
+    picture.set_entry(SERVICE, _entry([SERVICE, PORT], [[RULE, SERVICE]], alone=False))
+    picture.set_entry(ROUTE, _entry([ROUTE, RULE], [[LISTENER, ROUTE]]))
     service = picture.node_of(SERVICE)
     assert service
     assert service["parents"] == [RULE]
@@ -88,7 +88,7 @@ def test_top_has_all_children_of_a_node_or_none() -> None:
     picture = _picture()
     for number in range(5):
         key = f"g/Route/shop/more-{number}"
-        picture.put(key, _entry([key], [[LISTENER, key]]))
+        picture.set_entry(key, _entry([key], [[LISTENER, key]]))
     assert set(picture.top(12)) == set(picture.shown())
     assert picture.top(8) == [CLASS, GATEWAY, LISTENER]
 
@@ -106,11 +106,11 @@ def test_the_total_is_the_number_of_shown_nodes(puts: list[tuple[str, tuple[bool
     for name, entry in puts:
         keys = [name, *sections.get(name, [])]
         if entry is None:
-            picture.put(name, None)
+            picture.set_entry(name, None)
         else:
             alone, others, has_policy = entry
             edges = [[other, name] for other in sorted(others - set(keys))]
-            picture.put(name, _entry(keys, edges, alone=alone, policies=[POLICY] if has_policy else []))
+            picture.set_entry(name, _entry(keys, edges, alone=alone, policies=[POLICY] if has_policy else []))
     shown = list(picture.shown())
     assert picture.total == len(shown)
     assert all(picture.node_of(key) for key in shown)
