@@ -99,7 +99,9 @@ def _blocks(found: Description, wide: bool) -> Iterator[Block]:
     yield from _titled("Policies inherited from above", _inherited(found.inherited))
     entries = [entry for entry in found.explained if entry["paths"]]
     yield from _titled("Effective policies", effective_table(entries, wide=wide))
-    yield from _titled("Problems", problems_table(found.problems, lambda _: None).without("OBJECT"))
+    wrong = problems_table(found.problems, lambda _: None)
+    of_others = any(one["subject"] != str(found.key) for one in found.problems)
+    yield from _titled("Problems", wrong if of_others else wrong.without("OBJECT"))
     yield from _titled("Events", _events(found.events))
 
 

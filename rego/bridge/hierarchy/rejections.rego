@@ -126,6 +126,9 @@ unserved_links(object_key) := _refused_backends(object_key) if {
 	levels.of(object_key) == "Backend"
 } else := not_taken_elsewhere(union({rejections(object_key), _refused_backends(object_key), _conflicted_listeners(object_key)}))
 
+# The refs of routes to a backend that are ignored, as links: the routes declare them.
+refused_refs(backend) := not_taken_elsewhere({link | some link in rejections(backend); levels.of(link.parent) == "Route"})
+
 # Routes name a backend, not the reverse: these are links of extension modules, which both ends may declare.
 _refused_by_extensions(backend) := {link | some link in rejections(backend); levels.of(link.parent) != "Route"} if {
 	index.has_extension_links

@@ -128,6 +128,12 @@ of_ancestor(object_key) := {problem |
 	problem.about == object_key
 }
 
+# The problems of routes that one backend has in common with them.
+of_referrers(backend) := {_problem(keys.object_of(link.parent), link.child, link.reason, link.message) |
+	levels.of(backend) == "Backend"
+	some link in hierarchy.explained(hierarchy.refused_refs(backend))
+}
+
 _links(key) := of_links(key, hierarchy.explained(hierarchy.unserved_links(key))) if {
 	levels.by_type[keys.parse(key).type]
 } else := set()

@@ -112,8 +112,8 @@ _named := {key |
 # description: |
 #   Problems of `objects` (keys; without them of all stored objects) that their authors can fix. Those of policies follow
 #   from `tallies`, as in `status`, or else from their outcomes. A GatewayClass is not one that a platform installs if it
-#   is among the keys `deleted`. With `ancestors`, those of policies whose full status omits one of `objects` are included. An OPA
-#   with a view answers about what is in it.
+#   is among the keys `deleted`. With `ancestors`, those of policies whose full status omits one of `objects` are included, and those of
+#   routes that name one of them in vain. An OPA with a view answers about what is in it.
 # entrypoint: true
 problems := problem if {
 	problem := queries.not_ready
@@ -130,7 +130,7 @@ problems := problem if {
 _omissions := {[key, problem] |
 	input.ancestors
 	some key in input.objects
-	some problem in finding.of_ancestor(key)
+	some problem in (finding.of_ancestor(key) | finding.of_referrers(key))
 }
 
 # METADATA

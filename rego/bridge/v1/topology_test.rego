@@ -286,6 +286,13 @@ test_problems_of_all_objects_or_of_some if {
 	[problem.subject | some problem in some_of] == ["example.com/ColorPolicy/shop/lost"]
 }
 
+test_the_problems_at_a_backend_are_those_of_the_routes_that_name_it_in_vain if {
+	torn := testing.route("torn", [{"name": "public", "namespace": "infra"}], [{"backendRefs": [{"name": "cart", "port": 81}, {"name": "cart", "port": 80}]}])
+	found := v1.problems with input as _query_input([torn], {"objects": ["core/Service/shop/cart"], "ancestors": true})
+	[[one.subject, one.reason] | some one in found] == [["gateway.networking.k8s.io/HTTPRoute/shop/torn", "BackendNotFound"]]
+	v1.problems with input as _query_input([torn], {"objects": ["core/Service/shop/cart"]}) == []
+}
+
 test_problems_of_a_policy_follow_from_the_tallies_of_the_caller if {
 	warm := testing.color("shop", "warm", 1, [testing.ref("HTTPRoute", "cart")], {"theme": "dark"})
 	key := "example.com/ColorPolicy/shop/warm"
