@@ -38,7 +38,7 @@ _names_sections(refs) if refs[_].sectionNames
 _written_refs(policy) := policy.spec.targetRefs if {
 	is_array(policy.spec.targetRefs)
 	count(policy.spec.targetRefs) > 0
-} else := [_with_listeners(implementations.ref_as_read(policy.apiVersion, policy.spec.targetRef))] if {
+} else := [_with_listeners(implementations.ref_as_read(policy, policy.spec.targetRef))] if {
 	policy.spec.targetRef != null
 } else := [_with_kind(policy.spec.targetReference)] if {
 	policy.spec.targetReference != null

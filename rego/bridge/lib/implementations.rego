@@ -46,8 +46,9 @@ merging_prefixes := {concat("/", [setting.group, setting.kind, ""]) | some setti
 
 # A target ref of a policy as its controller reads it. The AWS Gateway API Controller reads the namespace of no ref, except
 # that of AccessLogPolicies, which must be the policy's own.
-ref_as_read(api_version, raw) := object.remove(raw, ["namespace"]) if {
-	startswith(api_version, "application-networking.k8s.aws/")
+ref_as_read(policy, raw) := object.remove(raw, ["namespace"]) if {
+	startswith(policy.apiVersion, "application-networking.k8s.aws/")
+	policy.kind != "AccessLogPolicy"
 	is_object(raw)
 } else := raw
 
