@@ -47,6 +47,7 @@ from bridge.policy_loader.judgement import (
     failures_by_author,
     fault_of,
     find_culprit,
+    joined,
     list_claims,
     require_result,
     select,
@@ -1025,6 +1026,34 @@ class Loader:
             elif entry.alone and not entry.final:
                 await self._try(entry)
 
+    def _find_rivals(self, entry: Entry) -> dict[Key, Submission]:
+        """Return rejected versions of others at the same places, whose active versions keep this one out.
+
+        Authors who exchange packages keep each other out, and none could change first.
+        """
+
+        def places(one: Entry) -> set[DataPath]:
+            return {at for version in (one.submitted, one.chosen) if version for _, at in list_claims(version)}
+
+        if entry.chosen is None:
+            return {}
+        mine = Parts((at, at) for at in places(entry))
+        return {
+            author: one.submitted
+            for author, one in self._entries.items()
+            if one is not entry and one.chosen and one.problems and one.alone and not one.final
+            if any(map(mine.overlaps, places(one)))
+        }
+
+    async def _find_faults_together(self, base: Sequence[Submission], joining: Sequence[Submission]) -> Sequence[Fault]:
+        together = joined({one.author: one for one in base}, joining)
+        return await self._judge.find_faults([*together.values()])
+
+    def _let_pass(self, versions: Mapping[Key, Submission]) -> None:
+        for author, version in versions.items():
+            if entry := self._entries.get(author):
+                entry.passed = version
+
     async def _try(self, entry: Entry) -> None:
         """Check a version beside the served set: it may join then, or is rejected."""
         base, submission, before = self._served, entry.submitted, entry.problems
@@ -1033,6 +1062,10 @@ class Loader:
             async with limit_work(limit) as work:
                 chosen, found = await select(base, [submission], self._judge.find_faults, self._judge.may_break)
                 problems = () if chosen.get(submission.author) is submission else found[id(submission)]
+                rivals = self._find_rivals(entry) if problems else {}
+                if rivals and not await self._find_faults_together(base, [submission, *rivals.values()]):
+                    problems = ()
+                    self._let_pass(rivals)
         except TimeoutError:
             taken = f"{round(limit, 1):g} s of processor time"
             text = f"checking this version took more than {taken}; the bridge will retry it on its own"

@@ -317,6 +317,20 @@ async def test_a_failing_test_keeps_the_last_good_version(bench: Bench) -> None:
     assert bench.verdicts["a"].active == "1"
 
 
+async def test_authors_who_exchange_their_packages_one_after_the_other_are_active(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loader_module, "_RETRY", 0.5)
+    bench.put("a", "package team.a\n\nx := 1\n")
+    bench.put("b", "package team.b\n\nx := 2\n")
+    await bench.until_active("a", "b")
+    bench.put("a", "package team.b\n\nx := 3\n", version="2")
+    assert (await bench.refused("a", "2"))[2] == "rule_conflict"
+    bench.put("b", "package team.a\n\nx := 4\n", version="2")
+    await bench.until_active("a", "b", version="2")
+    assert [await bench.opa.get(f"team/{name}/x") for name in ("a", "b")] == [4, 3]
+
+
 async def test_tests_of_a_version_that_a_former_run_has_accepted_are_not_run_again(opa_path: Path) -> None:
     module, tests = "package team.{}\n\nx := 1\n", "package {}_test\n\ntest_x if false\n"
     async with loading(opa_path, listed=False) as bench:
