@@ -21,7 +21,15 @@ from bridge.opa.executable import ensure_opa
 from bridge.opa.shipped import SETTINGS as BRIDGE_SETTINGS
 from bridge.opa.shipped import Shipped, reduced, shipped, shipped_guardrails
 from bridge.policy_loader import reporter
-from bridge.policy_loader.assembly import MERGING, assemble, generated, kubernetes_view, paths_named, submissions_behind
+from bridge.policy_loader.assembly import (
+    MERGING,
+    assemble,
+    generated,
+    kubernetes_view,
+    mentions,
+    paths_named,
+    submissions_behind,
+)
 from bridge.policy_loader.authors import Authors
 from bridge.policy_loader.compile_check import PARSE_ERROR, Checker
 from bridge.policy_loader.judgement import Judge, ServedModules, failures_by_author, select
@@ -34,11 +42,13 @@ from bridge.policy_loader.submissions import (
     WRITTEN,
     DataPath,
     ModuleProblem,
+    Parts,
     Submission,
     Verdict,
     config_maps_in,
     find_flaws,
     overlap,
+    path_of,
 )
 from bridge.policy_loader.used_guardrails import guardrail_of
 from bridge.settings.loading import load_settings
@@ -167,13 +177,21 @@ async def alters_behind(
     return _content(submissions_behind(points, former)) != _content(submissions_behind(points, latter))
 
 
-def guardrails_by_author(before: SettledModules) -> dict[Key, set[str]]:
-    """Return the packages of guardrails of each author, active or not."""
-    found = {
-        author: {".".join(package) for package in one.claimed if package[:2] == GUARDRAILS}
-        for author, one in before.submissions.items()
-    }
-    return {author: names for author, names in found.items() if names}
+def policies_by_author(before: SettledModules, policies: Iterable[str]) -> dict[Key, set[str]]:
+    """Return which of these policies of Constraints depend on the Rego or the data of each author, active or not.
+
+    A policy depends on its own author, and on those of the parts of `data` that its Rego names, and so on.
+    """
+    owners = Parts((path, one) for one in before.submissions.values() for path in (*one.claimed, *one.data))
+    found: dict[Key, set[str]] = {}
+    for policy in policies:
+        waiting = {path_of(policy)} - {()}
+        while waiting:
+            for one in owners.find_overlapping(waiting.pop()):
+                if policy not in (depending := found.setdefault(one.author, set())):
+                    depending.add(policy)
+                    waiting |= {path for path in mentions(one) if path[:1] != ("bridge",) or path[:2] == GUARDRAILS}
+    return found
 
 
 async def _submitted(before: SettledModules, applied: Iterable[Object], deleted: Collection[Key]) -> _Received:

@@ -125,22 +125,24 @@ async def _submitted(engine: Engine) -> Collection[Key]:
 async def changed_guardrails(engine: Engine, change: PlannedChange) -> tuple[set[Key], list[str]]:
     """Return the objects of guardrails before a change that it changes, and the names of their Constraints.
 
-    The objects are Constraints, and those that have Rego of guardrails.
+    The objects are Constraints, and those that have Rego or data on which the policy of a Constraint depends.
     """
-    from bridge.offline.modules import guardrails_by_author
+    from bridge.offline.modules import policies_by_author
     from bridge.policy_loader.used_guardrails import policy_of
 
     changing = {*change.upserts, *change.deleted}
     constraints = {key for key in changing if key.type_id == CONSTRAINT and change.held.get(key)}
     authors = {key for key in changing if key.type_id in _AUTHORS}
     settled = (await _modules_there(engine) if engine.running else engine.settled) if authors else None
-    packages = guardrails_by_author(settled) if settled else {}
-    altered = {package for author in authors for package in packages.get(author, ())}
     names = {key.name for key in constraints}
-    if altered:
-        stored = await engine.opa.get(pointer("objects", *CONSTRAINT.split("/"), CLUSTER)) or {}
-        names |= {name for name, obj in stored.items() if policy_of(obj) in altered}
-    return {*constraints, *(author for author in authors if author in packages)}, sorted(names)
+    if not settled or authors.isdisjoint(settled.submissions):
+        return constraints, sorted(names)
+    stored = await engine.opa.get(pointer("objects", *CONSTRAINT.split("/"), CLUSTER)) or {}
+    policies = {name: policy_of(obj) for name, obj in stored.items()}
+    depending = policies_by_author(settled, {*policies.values()})
+    altered = {policy for author in authors for policy in depending.get(author, ())}
+    names |= {name for name, policy in policies.items() if policy in altered}
+    return {*constraints, *(author for author in authors if author in depending)}, sorted(names)
 
 
 async def _modules_there(engine: Engine) -> SettledModules:

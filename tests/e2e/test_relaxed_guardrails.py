@@ -129,6 +129,50 @@ def test_editing_the_rego_of_a_guardrail_to_let_a_change_pass_fails(bridge: Run,
         assert (code, ("GuardrailRelaxed", "boats", "deny") in found) == (1, True)
 
 
+WORDS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: words, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  words.rego: |
+    package acme.words
+
+    strict := true
+"""
+READER = OWN.replace("not input", "data.acme.words.strict\n      not input")
+NAMES = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: names, namespace: opa-policies, labels: {openpolicyagent.org/policy: rego}}
+data:
+  names.rego: |
+    package acme.names
+
+    violation contains {"msg": "a bad name"} if input.review.object.spec.rules[0].name == "sell"
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "change", "deleted"),
+    [
+        (f"{OWN_GUARD}---{READER}---{WORDS}", WORDS.replace("true", "false"), ("--delete", "infra/keys")),
+        (
+            GUARD.replace("bridge.guardrails.required_policy", "acme.names") + "---" + NAMES,
+            NAMES.replace("sell", "give") + "---" + HARBOR.replace("name: hire", "name: sell"),
+            (),
+        ),
+    ],
+)
+def test_editing_what_the_policy_of_a_constraint_reads_fails(
+    bridge: Run, harbor: Path, guard: str, change: str, deleted: tuple[str, ...]
+) -> None:
+    (harbor / "guard.yaml").write_text(guard)
+    file = harbor.parent / "change.yaml"
+    file.write_text(change)
+    code, found = introduced(bridge, "-f", file, *deleted, "--manifests", harbor)
+    assert (code, ("GuardrailRelaxed", "boats", "deny") in found) == (1, True)
+
+
 def test_a_renamed_rule_is_not_new_for_a_baseline(bridge: Run, harbor: Path) -> None:
     (harbor / "keys.yaml").unlink()
     gate = ("problems", "--manifests", harbor, "--baseline", harbor.parent / "known.json")
