@@ -4,7 +4,6 @@
 MAKEFLAGS += --no-print-directory
 # Python keeps what it compiles, also where the environment forbids it: hundreds of commands would compile the same modules.
 export PYTHONDONTWRITEBYTECODE :=
-export PYTHONPYCACHEPREFIX := $(CURDIR)/.make/pycache
 
 VENV := .venv
 BIN := $(VENV)/bin

