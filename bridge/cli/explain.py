@@ -94,12 +94,13 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     below = "" if asked.wants_document else await acting_below(engine.opa, targets, kind)
     nothing = f"No {what} applies at {asked_at}, and none is rejected there."
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
-    commands = await proxy_commands(engine.opa, [str(node.object) for node in nodes if node.type_id == GATEWAY])
+    gateways = [str(node.object) for node in nodes if node.type_id == GATEWAY]
+    commands = await proxy_commands(engine.opa, gateways)
     return Answer(
         lambda: [
             *explanation(found, asked.wide),
             *([f"Below {asked_at}, {below}"] if found and below else ()),
-            *proxy_lines(commands),
+            *proxy_lines(commands, gateways),
             *(block for policy in policies for block in description(policy, asked.wide)),
         ],
         f"{nothing} Below it, {below}" if below else nothing,

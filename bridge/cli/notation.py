@@ -9,7 +9,7 @@ from bridge.cli.output import to_yaml
 from bridge.cli.table import Lines
 from bridge.model.keys import CLUSTER, Key, field_name, parse_key, pointer, segments_of
 from bridge.model.text import TIE
-from bridge.queries.names import short_key
+from bridge.queries.names import first_of, short_key
 
 Entry = Mapping[str, Any]
 Place = tuple[str, int] | None  # a file and a line
@@ -21,6 +21,7 @@ MARKS = {
     "Overridden": f"{TIE}(overridden)",
     "Incomplete": f"{TIE}(incomplete)",
 }
+_NAMED = 3  # Gateways without a command
 _SENTENCES = 3  # of a message that are printed unless a table is wide
 _SENTENCE_END = re.compile(r"\. (?=[A-Z])")
 _COUNTED = re.compile(r"( on [\d,]+ paths?\b.*?): .*")
@@ -59,9 +60,12 @@ def nodes_of(path: Iterable[str]) -> list[Key]:
     return [parse_key(node) for node in path if node.count("/") == 3]
 
 
-def proxy_lines(commands: Mapping[str, str]) -> list[str]:
-    """Return a line for each Gateway whose proxies a command shows."""
-    return [f"The routes in the proxies of {short_key(parse_key(key))}: {commands[key]}" for key in sorted(commands)]
+def proxy_lines(commands: Mapping[str, str], gateways: Iterable[str]) -> list[str]:
+    """Return a line for each Gateway whose proxies a command shows, and one for the others."""
+    lines = [f"The routes in the proxies of {short_key(parse_key(key))}: {commands[key]}" for key in sorted(commands)]
+    if others := [short_key(parse_key(key)) for key in sorted({*gateways} - commands.keys())]:
+        lines.append(f"Policy Bridge knows no command for the proxies of {first_of(others, _NAMED)}")
+    return lines
 
 
 def via_text(path: Sequence[Key], target: Key) -> str:

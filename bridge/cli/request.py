@@ -96,13 +96,16 @@ async def request(engine: Engine, asked: Asked) -> Answer:
         pbctl request --gateway svc/cart --path /cart --source-namespace blog
     """
     from bridge.queries.asking import entry_gateway, proxy_commands
+    from bridge.queries.description import GATEWAY
 
     gateway = asked.more["gateway"]
     more: Entry = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
     more |= {} if asked.wants_document else {"fields": True}
     found: list[Entry] = [await engine.opa.query("request", {**one, **more}) for one in _query_inputs(asked)]
     titles = asked.words if len(found) > 1 else ("",)
-    commands = await proxy_commands(engine.opa, [one["gateway"] for one in found if one["rule"] and one["gateway"]])
+    serving = [one["gateway"] for one in found if one["rule"] and one["gateway"]]
+    gateways = [name for name in serving if parse_key(name).type_id == GATEWAY]
+    commands = await proxy_commands(engine.opa, gateways)
     return Answer(
         lambda: (
             [
@@ -110,7 +113,7 @@ async def request(engine: Engine, asked: Asked) -> Answer:
                 for title, one in zip(titles, found, strict=True)
                 for block in (*((title,) if title else ()), *served_tables(one, asked.wide))
             ]
-            + proxy_lines(commands)
+            + proxy_lines(commands, gateways)
         ),
         "No answer.",
         found if len(found) > 1 else found[0],
