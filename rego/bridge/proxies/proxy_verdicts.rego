@@ -19,6 +19,7 @@ import data.bridge.scopes as acting
 _vendors[name] := {
 	"targets": {type | some type in about.targets},
 	"fields": about.fields,
+	"parts": [[kind, pointer] | some kind, fields in about.fields; some pointer, field in fields; field.form == "Present"],
 	"partly": object.get(about, "partly", {}),
 	"elsewhere": object.get(about, "elsewhere", {}),
 	"section": object.get(about, "section", ""),
@@ -544,9 +545,7 @@ _unexpected_parts := [object.union(_unexpected_row(node, kind, true, one, "no po
 _parts_of_families := [[[kind, pointer] |
 	family.serving == "there"
 	object.get(family, "unknown", []) == []
-	some kind, fields in _vendors[family.vendor].fields
-	some pointer, about in fields
-	about.form == "Present"
+	some [kind, pointer] in _vendors[family.vendor].parts
 	some one in family.values
 	one[kind][pointer] == true
 	_required(family, kind, pointer) - {"there"} == set()
