@@ -39,12 +39,16 @@ remark(value, bound, described) := ", which is no limit" if {
 
 # METADATA
 # description: |
-#   How far a value is from a bound of the same type. Undefined for other values, for those of several types, and for one
-#   that is no limit.
-distance(value, bound, described) := abs(_size(type, _written(value, described)) - _size(type, _written(bound, described))) if {
-	not _is_unlimited(value, described)
+#   How far a value is from a bound of the same type; one that is no limit is farther than any other. Undefined for other
+#   values, and for those of several types.
+distance(value, bound, described) := _farthest if {
+	_is_unlimited(value, described)
+	_compared_as(value, bound, described) != set()
+} else := abs(_size(type, _written(value, described)) - _size(type, _written(bound, described))) if {
 	[type] := [type | some type in _compared_as(value, bound, described)]
 }
+
+_farthest := 1e300
 
 _is_ordered(low, high, described, types) if {
 	types != set()

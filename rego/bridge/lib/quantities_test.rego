@@ -100,3 +100,9 @@ test_another_zero_is_no_limit_where_the_kind_describes_it_so if {
 	quantities.is_at_most("5", 5, {"type": "Quantity"})
 	quantities.remark(3, 2, {}) == ""
 }
+
+test_a_value_that_is_no_limit_is_farther_from_a_bound_than_any_other if {
+	quantities.distance("0s", "30s", {}) > quantities.distance("9000h", "30s", {})
+	quantities.distance(0, 10, {"type": "Number", "zero": "Unlimited"}) > quantities.distance(9e15, 10, {"type": "Number", "zero": "Unlimited"})
+	not quantities.distance("0s", "much", {})
+}
