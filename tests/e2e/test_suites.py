@@ -555,11 +555,15 @@ def test_changes_that_apply_nothing_or_what_an_api_server_refuses_are_an_error(b
     assert misspelled.startswith('ColorPolicy/shop/cart: unknown field "spec.defaults.contarst"')
 
 
-def test_a_suite_names_the_constraints_that_are_not_active(bridge: Run, tmp_path: Path) -> None:
+def test_a_suite_names_the_constraints_that_are_not_active_and_may_be_meant_for_its_objects(
+    bridge: Run, tmp_path: Path
+) -> None:
     text = yaml.safe_dump(CONTRAST_LIMIT)
     inactive = text.replace("name: soft", "name: idle").replace("spec:\n", "spec:\n  enforcementAction: Deny\n")
-    (tmp_path / "idle.yaml").write_text(f"{text}---\n{inactive}")
+    far = inactive.replace("name: idle", "name: far").replace("- HTTPRoute", "- GRPCRoute")
+    (tmp_path / "idle.yaml").write_text(f"{text}---\n{inactive}---\n{far}")
     test = {"changes": {"apply": ["idle.yaml"]}, "violations": {"HTTPRoute/shop/cart": ["soft"]}}
     answer = bridge("test", suite(tmp_path, test), "-o", "json")
     [found] = json.loads(answer.stdout)
-    assert "Constraint/idle is not active: " in found["error"] + "".join(found["differences"])
+    said = found["error"] + "".join(found["differences"])
+    assert ("Constraint/idle is not active: " in said, "Constraint/far" in said) == (True, False)
