@@ -39,6 +39,7 @@ SETTLING = 8.0  # seconds after the first statuses, until nothing of the start i
 IDLE = 35.0  # seconds in which an idle bridge is recorded; its OPA polls the bundle every 30
 CONFIG_MAP = rego_config_map("changed", "package ways.changed\n\nvalue := 1\n")
 STATUS = "policybridge.io/status"
+ARRIVAL = "kube/listwatch.py"  # where every change arrives
 COMMAND = ("effective", "httproute/cart#checkout", "-n", "shop", "--manifests", str(ROOT / "examples" / "shop"))
 
 
@@ -93,6 +94,10 @@ async def _print(bridge: BridgeProcess, about: str, count: int) -> None:
     traced = await bridge.logged("way", count)
     entered = traced["files"]
     files = list(dict.fromkeys(entered))
+    if files[:1] != [ARRIVAL]:
+        raise RuntimeError(
+            f"the bridge was at work while it was recorded as idle, so the way lacks {ARRIVAL}: try again"
+        )
     first = {file: entered.index(file) for file in files}
     # Loops repeat them, and a loaded machine more often: each pair of files counts once.
     returns = {(left, file) for place, (left, file) in enumerate(pairwise(entered), 1) if place > first[file]}
