@@ -129,8 +129,9 @@ def run_go(arguments: list[str], workspace: Path, **variables: str) -> None:
 def _go(arguments: list[str], workspace: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     # A user's settings for other builds (a workspace, a target, a vendor folder) must not affect this one.
     kept = {k: v for k, v in os.environ.items() if k not in {"GOOS", "GOARCH", "GOBIN"}}
-    # The compiler is fastest if it collects garbage less often than by default.
-    environment = {"GOGC": "1600"} | kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
+    # The compiler and the linker are fastest if they collect garbage seldom, in memory that small machines have too.
+    garbage = {"GOGC": "1600", "GOMEMLIMIT": "1500MiB"}
+    environment = garbage | kept | {"CGO_ENABLED": "0", "GOWORK": "off", "GO111MODULE": "on"} | variables
     command: list[str | Path] = [find_go(), *arguments]
     return subprocess.run(command, cwd=workspace, env=environment, capture_output=True, text=True, check=False)
 
