@@ -14,7 +14,7 @@ from bridge.cli.notation import MARKS, kind_text, name_of, namespace_cell, path_
 from bridge.cli.options import ONLY_KIND, SELECTOR, completing, kind_option, namespace_options
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import CLUSTER, CORE, parse_key
 from bridge.model.nesting import as_mapping
@@ -34,6 +34,23 @@ if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.opa.client import Opa
     from bridge.queries.asking import Entry, Selects
+
+# That the command sends.
+QUERIES = (
+    "affected",
+    "coverable",
+    "effective",
+    "kinds_in_force",
+    "marked_objects",
+    "outcomes",
+    "picture",
+    "policies",
+    "policykinds",
+    "scopes",
+    "status",
+    "tree",
+    "uncovered",
+)
 
 LAYERS = {"Preset": "preset", "CustomResourceDefinition": "discovered", "PolicyKind": "PolicyKind"}
 
@@ -77,7 +94,7 @@ def _check(asked: Asked) -> Sequence[str]:
     option("--no-headers", is_flag=True, help="Print tables without their header."),
     option("--all", "everything", is_flag=True, help="With policykinds: also list shipped ones that the source lacks."),
     check=_check,
-    queries=COMMON,
+    queries=QUERIES,
 )
 async def get(engine: Engine, asked: Asked) -> Answer:
     """List policies, policykinds, targets (effective targets that have a policy), modules, or objects of a kind.

@@ -16,7 +16,7 @@ from bridge.cli.notation import Entry, Position
 from bridge.cli.options import SCHEMAS, SELECTOR, namespace_options, words
 from bridge.cli.output import Answer, print_error
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.cli.violations import violations_answer
 from bridge.model.keys import parse_key
@@ -26,6 +26,19 @@ from bridge.queries.names import CommandError, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
+
+# That the command sends.
+QUERIES = (
+    "audit_keys",
+    "compared_problems",
+    "constraints",
+    "outcomes",
+    "policies",
+    "problems",
+    "resource_versions",
+    "scopes",
+    "violations",
+)
 
 
 class _Baseline(msgspec.Struct):
@@ -58,7 +71,7 @@ FAIL_ON = option(
     option("--write-baseline", is_flag=True, help="Write all problems to the FILE of --baseline. The exit code is 0."),
     FAIL_ON,
     option("--violations", is_flag=True, help="Only violations of Constraints. An OBJECT may be a Constraint's name."),
-    queries=COMMON,
+    queries=QUERIES,
     formats=["github"],
 )
 async def problems(engine: Engine, asked: Asked) -> Answer:
@@ -138,7 +151,7 @@ async def problems(engine: Engine, asked: Asked) -> Answer:
     words("[CONSTRAINT]...", "constraints"),
     *namespace_options("Only objects in this namespace."),
     SELECTOR,
-    queries=COMMON,
+    queries=QUERIES,
 )
 async def violations(engine: Engine, asked: Asked) -> Answer:
     """Show the violations of Constraints: the former name of `problems --violations`.

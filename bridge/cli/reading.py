@@ -78,18 +78,15 @@ OF_EVERY_COMMAND = (
     "version_problems",
 )
 
-# Queries of the commands that need most rules, for all of them: one preparation serves them, and rules for admission,
-# requests and views, almost half of the Rego, are not among those that they reach.
+# Queries of the commands that need most rules, for all of them. They reach no rules for admission, requests and views.
 COMMON = (
     "affected",
     "audit_keys",
     "compared_problems",
     "constraints",
-    "coverable",
     "deleted_objects",
     "dependents",
     "differences",
-    "effective",
     "effective_at_scopes",
     "explain",
     "guarded_targets",
@@ -103,7 +100,6 @@ COMMON = (
     "picture",
     "policies",
     "policies_below",
-    "policykinds",
     "problems",
     "proxy_commands",
     "relaxed_guardrails",
@@ -113,7 +109,6 @@ COMMON = (
     "selecting_services",
     "status",
     "tree",
-    "uncovered",
     "violations",
 )
 

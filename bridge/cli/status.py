@@ -9,7 +9,7 @@ from bridge.cli.notation import MARKS, Entry, brief, counts_of, kind_text, name_
 from bridge.cli.options import SELECTOR, namespace_options, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import CORE, Key, parse_key
 from bridge.queries.asking import policy_keys
@@ -20,13 +20,23 @@ if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.queries.statuses import Statuses
 
+# That the command sends.
+QUERIES = (
+    "affected",
+    "marked_objects",
+    "outcomes",
+    "policies",
+    "scopes",
+    "status",
+)
+
 
 @read_command(
     "Show statuses of policies and affected objects",
     words("[POLICY]...", "policies"),
     *namespace_options("Only policies and affected objects in this namespace."),
     SELECTOR,
-    queries=COMMON,
+    queries=QUERIES,
 )
 async def status(engine: Engine, asked: Asked) -> Answer:
     """Show the status of each policy, and the conditions on objects that policies affect.

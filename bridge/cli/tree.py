@@ -10,7 +10,7 @@ from bridge.cli.notation import MARKS, kind_text, name_of
 from bridge.cli.options import DEPTH, kind_option, namespace_options, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import Asked
 from bridge.cli.table import Table
 from bridge.model.keys import Key, parse_key
 from bridge.model.text import TIE
@@ -19,6 +19,18 @@ from bridge.queries.names import short_key
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.queries.hierarchies import Tree
+
+# That the command sends.
+QUERIES = (
+    "affected",
+    "kinds_in_force",
+    "marked_objects",
+    "outcomes",
+    "policies",
+    "scopes",
+    "status",
+    "tree",
+)
 
 _MOST = 20  # children of one kind that are shown below a node by default
 _SECTIONS = {"Gateway": "listener", "ListenerSet": "listener", "Service": "port"}
@@ -33,7 +45,7 @@ Row = tuple[str, str]
     DEPTH,
     option("--all", "everything", is_flag=True, help="All children of a node, and ports without policies."),
     *namespace_options("The namespace of a ROOT without one; without ROOT, show only this namespace."),
-    queries=COMMON,
+    queries=QUERIES,
 )
 async def tree(engine: Engine, asked: Asked) -> Answer:
     """Show the hierarchy (accepted links only) with each node's policies and their outcomes.

@@ -15,8 +15,8 @@ from bridge.cli.reading import COMMON, OF_EVERY_COMMAND
 Function = tuple[str, str]  # its module and its name
 SENDING = {"query", "in_batches", "in_parts", "partial"}
 LABELS: Function = ("bridge.cli.read_commands", "with_labels")
-SMALL = ("effective", "request")
-LARGE = ("analyze", "describe", "explain", "get", "problems", "status", "tree")
+SMALL = ("effective", "get", "problems", "request", "status", "tree")
+LARGE = ("analyze", "describe", "explain")
 
 
 @cache
