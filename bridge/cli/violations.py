@@ -49,7 +49,7 @@ async def violations_answer(engine: Engine, asked: Asked) -> Answer:
     fails = any(is_failure(row, warnings=asked.more.get("fail_on") == "warning") for row in found)
     return Answer(
         lambda: [_violation_table(found, wide=asked.wide)],
-        "No violations found.",
+        "No violations found by the active Constraints." if at_fault else "No violations found.",
         found,
         code=INPUT_ERROR if at_fault else _FOUND if fails else 0,
     )

@@ -39,6 +39,7 @@ import msgspec
 from bridge.model.changes import Object
 from bridge.model.keys import Key
 from bridge.model.nesting import MAX_DEPTH, as_mapping, decode, parse_field
+from bridge.model.text import nearest
 from bridge.model.types import Selection
 from bridge.opa.client import STATES_OF_MODULES
 from bridge.opa.shipped import SETTINGS
@@ -431,7 +432,13 @@ def _read_mapping(obj: Object, name: str) -> dict[str, Any] | None:
 
 
 REGO_POLICY = "policybridge.io/RegoPolicy"
+_FIELDS = ("modules", "tests")  # of its spec
 _NAME = re.compile(r"[-._a-zA-Z0-9]{1,253}")  # the same as for a ConfigMap's keys
+
+
+def _hint(name: str) -> str:
+    near = nearest(name, _FIELDS)
+    return f"; did you mean {near}?" if near else f": the fields are {' and '.join(_FIELDS)}"
 
 
 def read_rego_policy(key: Key, obj: Object) -> Reading:
@@ -442,9 +449,7 @@ def read_rego_policy(key: Key, obj: Object) -> Reading:
         problem = flaw("spec is missing: write spec.modules, a map of names to Rego", code="invalid_spec")
         return Reading(Submission(key, version, problems=(problem,)), policy=True)
     problems = [
-        flaw(f"unknown field spec.{name}: the fields are modules and tests", code="invalid_spec")
-        for name in spec
-        if name not in {"modules", "tests"}
+        flaw(f"unknown field spec.{name}{_hint(name)}", code="invalid_spec") for name in spec if name not in _FIELDS
     ]
     modules, tests = spec.get("modules", {}), spec.get("tests", {})
     problems += _check_texts("modules", modules) + _check_texts("tests", tests)

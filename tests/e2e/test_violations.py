@@ -26,6 +26,7 @@ def test_a_constraint_that_is_invalid_is_reported_where_it_stands(bridge: Run, t
     assert done.returncode == 2
     message = 'Constraint/wrong is not active: enforcementAction: "forbid" is not one of deny, warn, dryrun'
     assert f"error: {file}:1: {message}" in done.stderr
+    assert "No violations found by the active Constraints." in done.stderr
 
 
 def test_a_missing_policy_is_reported_and_its_objects_are_violations(bridge: Run, tmp_path: Path) -> None:

@@ -185,6 +185,7 @@ def test_a_rego_policy_submits_modules_and_tests() -> None:
         ({"modules": ["package a"]}, ":0: invalid_spec: spec.modules is not a map of names to Rego"),
         ({"modules": {"a": 5}}, "a:0: invalid_spec: its value is not a string"),
         ({"modules": {"a": "package a"}, "rego": ""}, ":0: invalid_spec: unknown field spec.rego"),
+        ({"module": {"a": "package a"}}, ":0: invalid_spec: unknown field spec.module; did you mean modules?"),
         ({"modules": {"a": "package a"}, "tests": {"a": ""}}, "a:0: invalid_spec: a module and a test have the same"),
         ({"modules": {"../a": "package a"}}, ":0: invalid_spec: spec.modules: the name '../a' may contain only"),
     ],
