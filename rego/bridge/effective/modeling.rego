@@ -195,18 +195,32 @@ _uses(obj, [path], feature) if _is_value(object.get(obj, leaves.segments(path), 
 
 _uses(obj, [path, rest], feature) if {
 	some child in object.get(obj, leaves.segments(path), [])
-	_is_value(object.get(child, leaves.segments(rest), null), feature)
+	_is_value(_at(child, rest), feature)
 }
 
 _uses(obj, [path, inner, rest], feature) if {
 	some child in object.get(obj, leaves.segments(path), [])
 	some grandchild in object.get(child, leaves.segments(inner), [])
-	_is_value(object.get(grandchild, leaves.segments(rest), null), feature)
+	_is_value(_at(grandchild, rest), feature)
 }
+
+# An item itself need not be an object.
+_at(value, "") := value
+_at(value, pointer) := object.get(value, leaves.segments(pointer), null) if pointer != ""
 
 _is_value(found, feature) if {
 	found != null
 	object.get(feature, "value", found) == found
+	_has_form(found, feature)
+}
+
+_has_form(_, feature) if not feature.hostBits
+
+_has_form(found, feature) if {
+	feature.hostBits
+	contains(found, "/")
+	net.cidr_is_valid(found)
+	net.cidr_merge([found]) != {lower(found)}
 }
 
 # Policies act at a named target only if a label of it, or else of its Namespace, names what serves it.
