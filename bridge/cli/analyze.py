@@ -26,7 +26,7 @@ from bridge.cli.options import (
 )
 from bridge.cli.output import print_document, print_error
 from bridge.cli.problems import FAIL_ON, IGNORE, ignored_reasons, known, problems_table
-from bridge.cli.reading import COMMON, INPUT_ERROR, Asked, asked_for, need_one_reader, read, take_standard_input
+from bridge.cli.reading import INPUT_ERROR, Asked, asked_for, need_one_reader, read, take_standard_input
 from bridge.cli.reports import FORMATS, print_report, summary_with_names, unnoticed
 from bridge.cli.source import SOURCE, Input
 from bridge.cli.table import Table, print_tables
@@ -37,6 +37,29 @@ if TYPE_CHECKING:
     from bridge.model.keys import Key
     from bridge.offline.engine import Engine
     from bridge.queries.analysis import Analysis, Applied
+
+# That the command sends.
+QUERIES = (
+    "audit_keys",
+    "compared_problems",
+    "constraints",
+    "deleted_objects",
+    "dependents",
+    "differences",
+    "effective_at_scopes",
+    "guarded_targets",
+    "kind_documents",
+    "neighbors",
+    "outcomes",
+    "outdated",
+    "policies",
+    "problems",
+    "relaxed_guardrails",
+    "resource_versions",
+    "scopes",
+    "status",
+    "violations",
+)
 
 _FOUND = 1  # exit code if problems are introduced
 
@@ -144,7 +167,7 @@ def _analyze(options: dict[str, Any]) -> int:
             dataclasses.replace(stored, applied=files),
             ask,
             allow_empty=True,
-            queries=COMMON,
+            queries=QUERIES,
             question=None if prune or base is not None else AboutChange(tuple(asked.more["deleted"])),
         )
 

@@ -14,7 +14,7 @@ from bridge.cli.options import namespace_options, words
 from bridge.cli.output import Answer, to_yaml
 from bridge.cli.problems import known, problems_table
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, Asked
+from bridge.cli.reading import Asked
 from bridge.cli.table import Block, Document, Fields, Table, filled
 from bridge.model.keys import parse_key
 from bridge.model.nesting import as_mapping
@@ -23,6 +23,32 @@ from bridge.queries.names import WORKLOADS, first_of, match_kinds, object_name, 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
     from bridge.queries.description import Description
+
+# That the command sends.
+QUERIES = (
+    "affected",
+    "audit_keys",
+    "compared_problems",
+    "constraints",
+    "differences",
+    "effective_at_scopes",
+    "explain",
+    "guarded_targets",
+    "impact",
+    "kinds_in_force",
+    "marked_objects",
+    "outcomes",
+    "picture",
+    "policies",
+    "problems",
+    "resource_versions",
+    "rules_above",
+    "scopes",
+    "selecting_services",
+    "status",
+    "tree",
+    "violations",
+)
 
 _MOST = 20  # nodes below that are listed; wide: all
 _PLACES = 5  # parents or listeners with an equal condition that are named
@@ -39,7 +65,7 @@ def _workloads_among(asked: Asked) -> list[str]:
     "Describe objects",
     words("OBJECT...", "objects", required=True),
     *namespace_options("The namespace of an OBJECT without one."),
-    queries=COMMON,
+    queries=QUERIES,
     check=_workloads_among,
 )
 async def describe(engine: Engine, asked: Asked) -> Answer:

@@ -25,7 +25,7 @@ from bridge.cli.notation import (
 from bridge.cli.options import EVERY_SOURCE, ONLY_KIND, kind_option, namespace_options, source_namespace_option, words
 from bridge.cli.output import Answer
 from bridge.cli.read_commands import read_command
-from bridge.cli.reading import COMMON, INPUT_ERROR, Asked
+from bridge.cli.reading import INPUT_ERROR, Asked
 from bridge.cli.table import Block, Table
 from bridge.model.keys import Key, field_name, parse_key
 from bridge.model.text import TIE
@@ -33,6 +33,30 @@ from bridge.queries.names import first_of, short_key
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
+
+# That the command sends; where an option names proxies also those about them.
+QUERIES = (
+    "affected",
+    "constraints",
+    "differences",
+    "effective_at_scopes",
+    "explain",
+    "guarded_targets",
+    "impact",
+    "kinds_in_force",
+    "marked_objects",
+    "outcomes",
+    "picture",
+    "policies",
+    "policies_below",
+    "problems",
+    "proxy_commands",
+    "rules_above",
+    "scopes",
+    "status",
+    "tree",
+    "violations",
+)
 
 
 def _check(asked: Asked) -> Sequence[str]:
@@ -47,7 +71,7 @@ def _check(asked: Asked) -> Sequence[str]:
     *namespace_options("The namespace of a TARGET without one."),
     source_namespace_option(EVERY_SOURCE),
     *PROXIES,
-    queries=lambda asked: (*COMMON, *(OF_PROXIES if names_proxies(asked) else ())),
+    queries=lambda asked: (*QUERIES, *(OF_PROXIES if names_proxies(asked) else ())),
     at_targets=lambda asked: not names_proxies(asked),  # which may be about places beside the targets
     check=_check,
 )

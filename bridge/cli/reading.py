@@ -78,40 +78,6 @@ OF_EVERY_COMMAND = (
     "version_problems",
 )
 
-# Queries of the commands that need most rules, for all of them. They reach no rules for admission, requests and views.
-COMMON = (
-    "affected",
-    "audit_keys",
-    "compared_problems",
-    "constraints",
-    "deleted_objects",
-    "dependents",
-    "differences",
-    "effective_at_scopes",
-    "explain",
-    "guarded_targets",
-    "impact",
-    "kind_documents",
-    "kinds_in_force",
-    "marked_objects",
-    "neighbors",
-    "outcomes",
-    "outdated",
-    "picture",
-    "policies",
-    "policies_below",
-    "problems",
-    "proxy_commands",
-    "relaxed_guardrails",
-    "resource_versions",
-    "scopes",
-    "rules_above",
-    "selecting_services",
-    "status",
-    "tree",
-    "violations",
-)
-
 
 def asked_for(options: dict[str, Any], *, reads_commit: bool = False) -> Asked:
     """Return the options of a read command. Raises CommandError for options that exclude each other.
