@@ -119,6 +119,7 @@ depends_on_others(kind) if kinds.get(kind).sameLevel == "ConflictOnOverlap"
 
 depends_on_others(kind) if kinds.get(kind).targets[_].wholePorts
 depends_on_others(kind) if kinds.get(kind).targets[_].ownPlaces
+depends_on_others(kind) if kinds.get(kind).mustAgree
 
 # The objects that a changed policy's previous selectors select, as `[policy, object]`.
 _former_selections contains [policy, ref.object] if {

@@ -258,6 +258,24 @@ test_a_policy_concerns_all_targets_of_those_that_it_may_conflict_with if {
 	"core/Service/shop/catalog" in concerned["example.com/HopPolicy"]
 }
 
+test_a_policy_concerns_all_targets_of_those_with_which_it_must_agree if {
+	kind := testing.policykind({
+		"group": "example.com",
+		"kind": "HopPolicy",
+		"class": "Inherited",
+		"effectiveTarget": "Rule",
+		"defaultStrategy": "Additive",
+		"mustAgree": ["/spec/priority"],
+		"targets": [{"group": testing.gateway_group, "kind": "HTTPRoute", "sections": true}],
+	})
+	hops := {name: testing.with_spec(testing.resource("example.com/v1", "HopPolicy", "shop", name), {"targetRefs": refs, "hops": 1}) |
+		some name, refs in {"rule": [testing.section_ref("HTTPRoute", "cart", "pay")], "whole": [testing.ref("HTTPRoute", "cart")]}
+	}
+	changed := object.union(hops.rule, {"spec": {"priority": 5}})
+	[concerned, _] := _concerned([kind, changed, hops.whole], "example.com/HopPolicy/shop/rule", [])
+	{node | some node in concerned["example.com/HopPolicy"]; startswith(node, testing.cart_route)} == {testing.cart_pay, _rule_one}
+}
+
 _services := ["core/Service/shop/cart", "core/Service/shop/cart#admin", "core/Service/shop/cart#http"]
 
 test_scopes_are_the_targets_of_the_policies_of_each_kind if {
