@@ -2,6 +2,8 @@ package bridge.constraints
 
 import data.bridge.effective_targets
 import data.bridge.hierarchy
+import data.bridge.lib.keys
+import data.bridge.lib.matches
 
 # METADATA
 # description: |
@@ -35,15 +37,15 @@ _is_known(row, known) if {
 _takes_no_more(row, former) if {
 	before := {section | some one in former; some section in _identity(one).sections}
 	every section in _identity(row).sections {
-		_is_taken_before(section, before)
+		_is_taken_before(keys.type_of(row.object), section, before)
 	}
 }
 
-_is_taken_before(section, _) if not effective_targets.is_match(section)
+_is_taken_before(_, section, _) if not effective_targets.match_in(section)
 
-_is_taken_before(section, before) if {
+_is_taken_before(type, section, before) if {
 	some other in before
-	effective_targets.takes_all(other, section)
+	matches.takes_all(type, effective_targets.match_in(other), effective_targets.match_in(section))
 }
 
 # A violation that an exemption no longer covers is a new one.

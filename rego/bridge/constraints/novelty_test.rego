@@ -67,6 +67,10 @@ test_a_rule_that_takes_more_requests_is_worse_and_one_that_takes_fewer_is_not if
 		constraints.introduced_in([_matched(health)], [_matched(match)]) == set()
 		constraints.introduced_in([_matched(any)], [_matched(match)]) == set()
 	}
+	exact := _path("Exact", "/healthz")
+	posted := json.marshal({"path": {"type": "Exact", "value": "/healthz"}, "method": "POST"})
+	constraints.introduced_in([_matched(exact)], [_matched(posted)]) == set()
+	constraints.introduced_in([_matched(posted)], [_matched(exact)]) == {_matched(exact)}
 	pattern := _matched(_path("RegularExpression", "/a|/b"))
 	constraints.introduced_in([_matched(_path("PathPrefix", "/a"))], [pattern]) == {pattern}
 	constraints.introduced_in([pattern], [pattern]) == set()

@@ -391,16 +391,11 @@ covers(hostname, hostname)
 covers(wildcard, hostname) if hierarchy.is_below_wildcard(hostname, wildcard)
 
 # METADATA
-# description: One of the `sections` of a target is what a rule matches.
-is_match(text) if _match_in(text)
+# description: |
+#   What a rule matches, in one of the `sections` of a target; undefined for others. `{}` matches each request.
+match_in(`"any"`) := {}
 
-# METADATA
-# description: One of these texts takes all requests of another one.
-takes_all(outer, inner) if hierarchy.takes_all(_match_in(outer), _match_in(inner))
-
-_match_in(`"any"`) := {}
-
-_match_in(text) := json.unmarshal(text) if startswith(text, "{")
+match_in(text) := json.unmarshal(text) if startswith(text, "{")
 
 # METADATA
 # description: |

@@ -106,18 +106,3 @@ is_match_within(outer, inner) if {
 		}
 	}
 }
-
-# A match of a route takes all requests that another match takes. A regular expression takes those of the same one only.
-takes_all(outer, inner) if outer == inner
-
-takes_all(outer, inner) if {
-	is_match_within(outer, inner)
-	_is_path_within(object.get(outer, ["path", "value"], "/"), object.get(inner, "path", {}))
-}
-
-_is_path_within("/", _)
-
-_is_path_within(prefix, path) if {
-	object.get(path, "type", "PathPrefix") != "RegularExpression"
-	startswith(concat("", [trim_right(path.value, "/"), "/"]), concat("", [trim_right(prefix, "/"), "/"]))
-}

@@ -7,6 +7,7 @@ import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
 import data.bridge.lib.levels
+import data.bridge.lib.matches
 import data.bridge.lookup
 import data.bridge.request as requests
 import data.bridge.routing
@@ -273,7 +274,7 @@ _matches(precedence, type, route_key) := [{
 ]
 
 _compared(precedence, type, match) := [object.union(one, {"actual": object.get(requests.request, one.at, null)}) |
-	some one in table.conditions_of(precedence, type, match)
+	some one in matches.conditions_of(precedence, type, match)
 ]
 
 # Why a condition that is not a pattern does not accept the request. A prefix consists of whole segments (HTTPPathMatch).

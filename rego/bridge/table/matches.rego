@@ -3,6 +3,7 @@ package bridge.table
 import data.bridge.hierarchy
 import data.bridge.index
 import data.bridge.lib.keys
+import data.bridge.lib.matches
 import data.bridge.lookup
 import data.bridge.request as requests
 
@@ -39,7 +40,7 @@ path_of_match(type, _) := "*" if not type in {requests.http_type, requests.grpc_
 records(own, route, index, place, match) := {sprintf("%s#%d/%d%s", [route, index, place, mark]): record |
 	type := keys.type_of(route)
 	some mark, precedences in _precedences_alike(type, own.precedence)
-	conditions := conditions_of(precedences[0], type, match)
+	conditions := matches.conditions_of(precedences[0], type, match)
 	patterns := [one | some one in conditions; one.type == "RegularExpression"]
 	compiled := [one | some one in patterns; not excess(one.expected)]
 	excesses := {excess_message(one) | some one in patterns; not one in compiled}
@@ -92,62 +93,6 @@ _is_compared(type, one) if {
 	type == requests.grpc_type
 	one.type in {"Exact", "Suffix"}
 }
-
-# The conditions of a match of a route's type by a precedence of matches, `{part, name, type, expected, at}`, `at` is the
-# place of the compared value in the request. Other routes have none: a TLSRoute is selected by its hostname, TCPRoute and
-# UDPRoute by their listener.
-default conditions_of(_, _, _) := []
-
-conditions_of(_, "gateway.networking.k8s.io/HTTPRoute", match) := array.flatten([
-	{
-		"part": "path",
-		"name": "path",
-		"type": object.get(match, ["path", "type"], "PathPrefix"),
-		"expected": object.get(match, ["path", "value"], "/"),
-		"at": ["path"],
-	},
-	[{"part": "method", "name": "method", "type": "Exact", "expected": match.method, "at": ["method"]} | match.method],
-	_value_conditions("header", "headers", object.get(match, "headers", [])),
-	_value_conditions("query parameter", "query", object.get(match, "queryParams", [])),
-])
-
-conditions_of(precedence, "gateway.networking.k8s.io/GRPCRoute", match) := array.concat(
-	_call_conditions(precedence, object.get(match, "method", {})),
-	_value_conditions("header", "headers", object.get(match, "headers", [])),
-)
-
-_call_conditions(precedence, method) := [{"part": "path", "name": part, "type": object.get(method, "type", "Exact"), "expected": expected, "at": at} |
-	some part, at in {"service": ["service"], "method": ["rpc"]}
-	expected := method[part]
-	expected != ""
-] if {
-	precedence != "Envoy Gateway"
-} else := [{"part": "path", "name": "path", "type": type, "expected": expected, "at": _place_of_path(type)} |
-	parts := {part: text | some part in ["service", "method"]; text := method[part]; text != ""}
-	[type, expected] := _translated_call(parts, object.get(method, "type", "Exact"))
-]
-
-# Envoy compares the end of a path with its query.
-_place_of_path("Suffix") := ["pathAndQuery"]
-_place_of_path(type) := ["path"] if type != "Suffix"
-
-# If several have one name, the first one is compared (HTTPHeaderMatch, HTTPQueryParamMatch).
-_value_conditions(part, field, list) := [condition |
-	some index, one in list
-	name := _name_of(part, one)
-	not name in {_name_of(part, earlier) | some earlier in array.slice(list, 0, index)}
-	condition := {
-		"part": part,
-		"name": sprintf("%s %s", [part, name]),
-		"type": object.get(one, "type", "Exact"),
-		"expected": one.value,
-		"at": [field, name],
-	}
-]
-
-# Names of headers are not case-sensitive.
-_name_of("header", one) := lower(one.name)
-_name_of("query parameter", one) := one.name
 
 # The rank of a match, the lower the better: by the type of the route, the match, the route's age, its name, the rule's
 # place. The rank of a hostname precedes it.
@@ -240,20 +185,6 @@ _translated_path(conditions) := [[one.type, one.expected] | some one in conditio
 
 _is_of_headers(one) if one.part in {"header", "method"}
 _is_of_headers(one) if one.type == "Suffix"
-
-# A gRPC method as Envoy Gateway translates it, `[type, text]`: a method without a service is the end of a path. Undefined
-# for any call.
-_translated_call(parts, type) := ["Suffix", concat("", ["/", parts.method])] if {
-	type == "Exact"
-	not parts.service
-} else := ["PathPrefix", concat("", ["/", parts.service])] if {
-	type == "Exact"
-	not parts.method
-} else := [type, concat("/", ["", service, method])] if {
-	parts != {}
-	service := object.get(parts, "service", `(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*`)
-	method := object.get(parts, "method", `[A-Za-z_][A-Za-z_0-9]*`)
-}
 
 # METADATA
 # description: The order of the types of paths of Envoy Gateway, in the rank of a match after the two numbers of its hostname.

@@ -1,11 +1,12 @@
 package bridge.table_test
 
+import data.bridge.lib.matches
 import data.bridge.table
 
 test_calls_of_envoy_gateway_are_ordered_by_their_paths if {
 	order := [table.rank_by_paths("gateway.networking.k8s.io/GRPCRoute", conditions) |
 		some method in [{"service": "s", "method": "m"}, {"service": "s", "method": "m", "type": "RegularExpression"}, {"service": "s", "type": "RegularExpression"}, {"service": "s"}, {"method": "m"}, {}]
-		conditions := table.conditions_of("Envoy Gateway", "gateway.networking.k8s.io/GRPCRoute", {"method": method})
+		conditions := matches.conditions_of("Envoy Gateway", "gateway.networking.k8s.io/GRPCRoute", {"method": method})
 	] with input as {"grpc": {"service": "s", "method": "m"}}
 	[rank[0] | some rank in order] == [0, 1, 1, 2, 2, 2]
 	[[rank[1], rank[2][0]] | some rank in order] == [[-4, 0], [-4, 0], [-25, 0], [-2, 0], [0, -1], [0, 0]]
@@ -23,7 +24,7 @@ test_calls_of_istio_are_ordered_by_exact_calls_services_and_patterns if {
 			{"method": {"method": "m"}},
 			{},
 		]
-		conditions := table.conditions_of("Istio", "gateway.networking.k8s.io/GRPCRoute", match)
+		conditions := matches.conditions_of("Istio", "gateway.networking.k8s.io/GRPCRoute", match)
 	] with input as {"grpc": {"service": "s", "method": "m"}, "headers": {"x": "1"}}
 	order == [[0, -4, 0], [1, -3, -1], [1, -3, 0], [2, -4, 0], [2, -5, 0], [2, -8, 0], [3, 0, 0]]
 }
