@@ -177,19 +177,25 @@ async def alters_behind(
     return _content(submissions_behind(points, former)) != _content(submissions_behind(points, latter))
 
 
-def policies_by_author(before: SettledModules, policies: Iterable[str]) -> dict[Key, set[str]]:
+async def policies_by_author(
+    before: SettledModules, policies: Iterable[str], applied: Iterable[Object]
+) -> dict[Key, set[str]]:
     """Return which of these policies of Constraints depend on the Rego or the data of each author, active or not.
 
-    A policy depends on its own author, and on those of the parts of `data` that its Rego names, and so on.
+    A policy depends on its own author, and on those of the parts of `data` that its Rego names, and so on. The authors
+    are those before objects are applied, and these objects.
     """
-    owners = Parts((path, one) for one in before.submissions.values() for path in (*one.claimed, *one.data))
+    received = await _submitted(before, applied, ())
+    either = [*before.submissions.values(), *received.values()]
+    owners = Parts((path, one) for one in either for path in (*one.claimed, *one.data))
     found: dict[Key, set[str]] = {}
     for policy in policies:
-        waiting = {path_of(policy)} - {()}
+        waiting, seen = {path_of(policy)} - {()}, set()
         while waiting:
             for one in owners.find_overlapping(waiting.pop()):
-                if policy not in (depending := found.setdefault(one.author, set())):
-                    depending.add(policy)
+                found.setdefault(one.author, set()).add(policy)
+                if id(one) not in seen:
+                    seen.add(id(one))
                     waiting |= {path for path in mentions(one) if path[:1] != ("bridge",) or path[:2] == GUARDRAILS}
     return found
 

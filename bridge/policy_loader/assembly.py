@@ -276,7 +276,7 @@ def submissions_behind(points: Collection[DataPath], submissions: Sequence[Submi
 MERGING = (HIERARCHY, STRATEGIES)  # points on which effective policies depend
 JUDGING = (*MERGING, GUARDRAILS)  # those on which the results of guardrails depend
 _BEYOND = re.compile(r"""(?<![\w."])data\b(?!\.bridge\.)""")
-_MENTION = re.compile(r"""(?<![\w."])data\b((?:\.\w+|\["[^"\n]*"\])*)""")
+_MENTION = re.compile(r"""(?<![\w."])data\b((?:\.\w+|\["[^"\\\n]*"\])*)""")  # an escape may be any name
 _SEGMENT = re.compile(r"""\.(\w+)|\["([^"]*)"\]""")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _PURE = ("bridge", "lib")  # packages that read no objects

@@ -1045,14 +1045,20 @@ class Loader:
             if any(map(mine.overlaps, places(one)))
         }
 
-    async def _find_faults_together(self, base: Sequence[Submission], joining: Sequence[Submission]) -> Sequence[Fault]:
-        together = joined({one.author: one for one in base}, joining)
-        return await self._judge.find_faults([*together.values()])
-
-    def _let_pass(self, versions: Mapping[Key, Submission]) -> None:
-        for author, version in versions.items():
-            if entry := self._entries.get(author):
-                entry.passed = version
+    async def _pass_with_rivals(self, entry: Entry, base: Sequence[Submission], limit: float) -> bool:
+        """Let a rejected version pass with its rivals, if a check in time finds no faults of all together."""
+        rivals = self._find_rivals(entry)
+        together = joined({one.author: one for one in base}, [entry.submitted, *rivals.values()])
+        try:
+            async with limit_work(limit):
+                if not rivals or await self._judge.find_faults([*together.values()]):
+                    return False
+        except TimeoutError:
+            return False
+        for author, version in rivals.items():
+            if rival := self._entries.get(author):
+                rival.passed = version
+        return True
 
     async def _try(self, entry: Entry) -> None:
         """Check a version beside the served set: it may join then, or is rejected."""
@@ -1062,10 +1068,8 @@ class Loader:
             async with limit_work(limit) as work:
                 chosen, found = await select(base, [submission], self._judge.find_faults, self._judge.may_break)
                 problems = () if chosen.get(submission.author) is submission else found[id(submission)]
-                rivals = self._find_rivals(entry) if problems else {}
-                if rivals and not await self._find_faults_together(base, [submission, *rivals.values()]):
-                    problems = ()
-                    self._let_pass(rivals)
+            if problems and await self._pass_with_rivals(entry, base, limit):
+                problems = ()
         except TimeoutError:
             taken = f"{round(limit, 1):g} s of processor time"
             text = f"checking this version took more than {taken}; the bridge will retry it on its own"

@@ -135,11 +135,12 @@ async def changed_guardrails(engine: Engine, change: PlannedChange) -> tuple[set
     authors = {key for key in changing if key.type_id in _AUTHORS}
     settled = (await _modules_there(engine) if engine.running else engine.settled) if authors else None
     names = {key.name for key in constraints}
-    if not settled or authors.isdisjoint(settled.submissions):
+    if not settled:
         return constraints, sorted(names)
     stored = await engine.opa.get(pointer("objects", *CONSTRAINT.split("/"), CLUSTER)) or {}
     policies = {name: policy_of(obj) for name, obj in stored.items()}
-    depending = policies_by_author(settled, {*policies.values()})
+    applied = [change.upserts[key] for key in sorted(authors & change.upserts.keys())]
+    depending = await policies_by_author(settled, {*policies.values()}, applied)
     altered = {policy for author in authors for policy in depending.get(author, ())}
     names |= {name for name, policy in policies.items() if policy in altered}
     return {*constraints, *(author for author in authors if author in depending)}, sorted(names)

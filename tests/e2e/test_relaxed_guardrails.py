@@ -140,6 +140,7 @@ data:
     strict := true
 """
 READER = OWN.replace("not input", "data.acme.words.strict\n      not input")
+LENIENT = READER.replace("data.acme.words.strict", "not data.acme.words.lax")
 NAMES = """
 apiVersion: v1
 kind: ConfigMap
@@ -156,6 +157,7 @@ data:
     ("guard", "change", "deleted"),
     [
         (f"{OWN_GUARD}---{READER}---{WORDS}", WORDS.replace("true", "false"), ("--delete", "infra/keys")),
+        (f"{OWN_GUARD}---{LENIENT}", WORDS.replace("strict", "lax"), ("--delete", "infra/keys")),
         (
             GUARD.replace("bridge.guardrails.required_policy", "acme.names") + "---" + NAMES,
             NAMES.replace("sell", "give") + "---" + HARBOR.replace("name: hire", "name: sell"),
@@ -163,7 +165,7 @@ data:
         ),
     ],
 )
-def test_editing_what_the_policy_of_a_constraint_reads_fails(
+def test_editing_or_adding_what_the_policy_of_a_constraint_reads_fails(
     bridge: Run, harbor: Path, guard: str, change: str, deleted: tuple[str, ...]
 ) -> None:
     (harbor / "guard.yaml").write_text(guard)

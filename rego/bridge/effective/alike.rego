@@ -21,7 +21,7 @@ determinants(node) := [known.type, known.namespace, hierarchy.parents(route_key)
 	known.parents != []
 	not known.frontends
 	attachment.policies_targeting(route_key) == set()
-	object.filter(hierarchy.rule_of(node), _fields_of_rules) == {}
+	not _has_shadowing_field(node)
 	not _is_user(route_key)
 }
 
@@ -35,12 +35,23 @@ _may_be_alike if {
 	not lookup.reads_in_part
 }
 
-# The fields of rules that go before fields of policies (see `as_served`).
-_fields_of_rules := {leaves.segments(pointer)[0] |
+# A rule has a field, or a filter, that goes before fields of policies (see `as_served`).
+_has_shadowing_field(node) if {
+	object.filter(hierarchy.rule_of(node), {path[0] | some path in _shadowing_fields}) != {}
+	fields := fields_with_filters(node)
+	some path in _shadowing_fields
+	object.get(fields, path, null) != null
+}
+
+_shadowing_fields := {_field_or_filter(leaves.segments(pointer)) |
 	some kind in kinds.in_use
 	some field in kinds.get(kind).shadowedBy
 	some pointer in array.flatten([field.rule, object.get(field, "unless", []), [source | some source in field.values]])
 }
+
+_field_or_filter(segments) := array.slice(segments, 0, 2) if {
+	segments[0] == "filters"
+} else := [segments[0]]
 
 # A route uses a feature that a kind does not model.
 _is_user(route_key) if {

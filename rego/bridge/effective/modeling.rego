@@ -220,8 +220,18 @@ _has_form(found, feature) if {
 	feature.hostBits
 	contains(found, "/")
 	net.cidr_is_valid(found)
-	net.cidr_merge([found]) != {lower(found)}
+	some network in net.cidr_merge([found])
+	_first_address(network) != _first_address(found)
 }
+
+# The address before the length of a range, in the one form that ranges of one address have.
+_first_address(range) := net.cidr_merge([concat("/", [address, length])]) if {
+	address := split(range, "/")[0]
+	length := _length_of_addresses(address)
+}
+
+_length_of_addresses(address) := "128" if contains(address, ":")
+_length_of_addresses(address) := "32" if not contains(address, ":")
 
 # Policies act at a named target only if a label of it, or else of its Namespace, names what serves it.
 _without_label(policy_kind, path, outcomes) := {message |

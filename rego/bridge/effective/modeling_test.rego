@@ -267,3 +267,12 @@ test_a_target_is_not_known_to_be_served_by_a_gateway_that_is_missing_of_another_
 	_doubts_at_waypoint({}, [_way("shop", "waypoint", {"example.com/serves": "pods"})]) == ["Gateway/shop/way, whose label example.com/serves is pods"]
 	_doubts_at_waypoint({}, [_way("shop", "mesh", {}), _class("example.com/mesh", {"example.com/serves": "pods"})]) == ["Gateway/shop/way, whose label example.com/serves is pods"]
 }
+
+test_range_with_bits_of_hosts_is_found_in_each_way_to_write_an_address if {
+	every range in ["10.0.0.1/8", "2001:db8::1/32", "2001:DB8:0:0::1/64"] {
+		effective._has_form(range, {"hostBits": true})
+	}
+	every range in ["10.0.0.0/8", "10.0.0.1/32", "2001:0db8::/32", "2001:DB8:0:0::/64", "::/0", "0.0.0.0/0", "10.0.0.1", "no/8"] {
+		not effective._has_form(range, {"hostBits": true})
+	}
+}

@@ -44,22 +44,22 @@ as_served(entry) := object.union_n([object.remove(entry, ["spec", "origins"]), {
 	placed := {pointer: [value, shadow.node] |
 		some path, shadow in shadows
 		some pointer, source in object.get(shadow.field, "values", {path: shadow.field.rule})
-		value := object.get(_fields_of(shadow.node), leaves.segments(source), null)
+		value := object.get(fields_with_filters(shadow.node), leaves.segments(source), null)
 		value != null
 	}
 } else := entry
 
 # METADATA
 # description: The pointers to fields of a policy kind that a rule replaces with its own, whether a policy has them or not.
-own_fields(policy_kind, node) := {field.path | some field in kinds.get(policy_kind).shadowedBy; _has_own(_fields_of(node), field)}
+own_fields(policy_kind, node) := {field.path | some field in kinds.get(policy_kind).shadowedBy; _has_own(fields_with_filters(node), field)}
 
 # The fields of a rule that replace a field of policies, by these entries of the kind.
 _shadows_in(node, fields) := [{"field": field, "node": node} | some field in fields; _has_own(rule, field)] if {
-	rule := _fields_of(node)
+	rule := fields_with_filters(node)
 }
 
 # The fields of a rule, with its filters by their types.
-_fields_of(node) := object.union(object.remove(rule, ["filters"]), {"filters": {type: [one | some one in rule.filters; one.type == type][0] |
+fields_with_filters(node) := object.union(object.remove(rule, ["filters"]), {"filters": {type: [one | some one in rule.filters; one.type == type][0] |
 	some filter in rule.filters
 	type := filter.type
 }}) if {

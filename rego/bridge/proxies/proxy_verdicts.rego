@@ -504,7 +504,7 @@ _final(row, families, incomplete) := object.union(row, {"state": "stale", "messa
 } else := row
 
 # What proxies have that is not in effect: policies that a proxy names for a target at which no policy of their kind is
-# in effect, targets that do not exist, and parts that no policy sets.
+# in effect, targets that do not exist, and parts that no policy sets. Policies that the user may not read may set them.
 _unexpected := array.concat(_unexpected_parts, array.concat(
 	[_unexpected_row(node, "", [], one, "no such target exists") |
 		some node in _nodes_alone
@@ -517,6 +517,7 @@ _unexpected := array.concat(_unexpected_parts, array.concat(
 		some one in input.found[min(nodes)]
 		one.via != ""
 		some [kind, names] in _named_alone[one.family]
+		not kind in lookup.partly_read
 		hierarchy.canonical_key(min(nodes))
 		every entry in engine.policies_of(kind, min(nodes), "") {
 			not one.via in entry.path
@@ -531,6 +532,7 @@ _unexpected_parts := [object.union(_unexpected_row(node, kind, true, one, "no po
 	some one in input.found[min(nodes)]
 	one.via != ""
 	some [kind, pointer] in _parts_of_families[one.family]
+	not kind in lookup.partly_read
 	hierarchy.canonical_key(min(nodes))
 	entries := [entry | some entry in engine.policies_of(kind, min(nodes), ""); one.via in entry.path]
 	every entry in entries {

@@ -350,6 +350,16 @@ test_part_of_the_proxy_that_no_policy_sets_is_a_difference if {
 	_compared(_asked(testing.cart_pay, [], [_family(_btp, {"/faultInjection": null})])).rows == []
 }
 
+test_policies_that_the_user_may_not_read_may_set_what_the_proxy_has if {
+	named := _asked(testing.cart_pay, [], [_named(["BackendTrafficPolicy/infra/all"])])
+	part := _asked(testing.cart_pay, [], [_family(_btp, {"/faultInjection": true})])
+	every query in [named, part] {
+		_compared(query).rows != []
+		rows := _compared(query).rows with data.unread as {_btp: ["shop"]}
+		rows == []
+	}
+}
+
 test_part_that_a_rule_has_itself_is_no_difference if {
 	filters := [{"type": "CORS", "cors": {"allowOrigins": ["*"]}}]
 	shadows := [{"path": "/cors", "rule": "/filters/CORS/cors"}]

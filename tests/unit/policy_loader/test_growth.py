@@ -188,6 +188,11 @@ def test_parts_of_data_that_modules_name() -> None:
     assert mentions(one) == {("lib", "x"), ("team", "z-1", "rule")}
 
 
+@pytest.mark.parametrize("named", ['data["te\\u0061m"].x', "data[`team`].x", "data[name].x"])
+def test_name_that_is_not_written_out_may_be_any_part_of_data(named: str) -> None:
+    assert mentions(Submission(author("one"), "1", {"a": f"package a\n\ny := {named}\n"})) == {()}
+
+
 @pytest.mark.parametrize("filling", [" ", "\n", "#\n", "# package x\n \t"])
 def test_package_is_found_after_a_long_beginning(filling: str) -> None:
     beginning = filling * 100_000
