@@ -265,7 +265,7 @@ def test_a_schema_of_parameters_that_contradicts_itself_costs_only_its_constrain
     (tmp_path / "other.yaml").write_text(OWN)
     found = bridge("violations", "--manifests", SHOP, "--manifests", tmp_path, "-o", "json")
     assert found.returncode == 2
-    assert "parameters_schema of bridge.guardrails.acme_labels is not a JSON schema" in found.stderr
+    assert "parameters_schema of bridge.guardrails.acme_labels must be a JSON schema" in found.stderr
     assert {row["constraint"] for row in json.loads(found.stdout)} == {"labels", "checkout"}
 
 
