@@ -86,9 +86,10 @@ async def test_an_answer_that_takes_too_long_is_unavailable(brief: bool) -> None
 
 
 async def test_a_query_that_nobody_waits_for_ends_in_opa(brief: bool) -> None:
-    ended = asyncio.Event()
+    begun, ended = asyncio.Event(), asyncio.Event()
 
     async def linger(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        begun.set()
         await reader.read()  # until the client closes the connection
         ended.set()
         writer.close()
@@ -97,9 +98,9 @@ async def test_a_query_that_nobody_waits_for_ends_in_opa(brief: bool) -> None:
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     async with server, Opa(url, brief=brief) as client:
         asking = asyncio.create_task(client.get("x"))
-        await asyncio.sleep(0.2)
+        await begun.wait()
         asking.cancel()
-        await asyncio.wait_for(ended.wait(), 5)
+        await asyncio.wait_for(ended.wait(), 300)
 
 
 async def test_a_server_that_is_not_opa_is_reported(brief: bool) -> None:
