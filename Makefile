@@ -69,7 +69,7 @@ $(STAMP_DEV): $(STAMP) requirements-dev.lock
 run: setup ## Serve a folder of manifests (MANIFESTS=examples/shop) until Ctrl-C
 	@exec $(BIN)/pbctl run --manifests $(MANIFESTS)
 
-test: setup-test ## Every check and every test except the long ones, with a real OPA and API server: 12 minutes
+test: setup-test ## Every check and every test except the long ones, with a real OPA and API server: 15 minutes
 	@$(MAKE) -j 2 rego-test lint docs
 	@echo "test: pytest"
 	@$(PYTEST) -m "not long and not needs" $(PYTEST_ARGS)
