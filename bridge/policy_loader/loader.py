@@ -479,6 +479,8 @@ class Loader:
         entry = self._entries.get(culprit.author) if culprit else None
         if entry is None or entry.chosen is None:
             return
+        if entry.confirmed is not None and entry.confirmed is not entry.chosen:
+            return  # OPA still evaluates another version: the query is repeated once it has the chosen one
         log.warning("module failed", submission=str(entry.submitted.author), why=fault.problem.message)
         self._withdraw(entry, entry.chosen, [fault])
         if fault.author:
