@@ -154,7 +154,7 @@ async def test_a_query_on_a_connection_that_opa_closed_meanwhile_is_queried_once
     first = ManagedOpa(opa_path, {}, bundle=BUNDLE)
     url = await first.start()
     async with Opa(url, brief=brief) as client:
-        await client.query("echo", {"x": 1})
+        await asyncio.gather(*(client.query("echo", {"x": 1}) for _ in range(3)))  # a connection each
         await first.stop()
         async with ManagedOpa(opa_path, {}, bundle=BUNDLE, port=int(url.rpartition(":")[2])):
             assert await client.query("echo", {"x": 2}) == {"got": 2}
