@@ -26,9 +26,6 @@ from bridge.sources.manifests import ManifestSource
 from bridge.work import beside
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
-    from collections.abc import Set as AbstractSet
-
     from bridge.kube.kube_client import KubeClient
     from bridge.kube.object_details import ObjectDetails
     from bridge.offline.modules import ModulesThere, ReadServed, SettledModules
@@ -217,14 +214,15 @@ async def open_engine(  # noqa: PLR0913 - independent options of one source
             opa.cluster = cluster
             yield Engine(opa, running=True)
         return
-    rules = ManifestSource(applied, follow=False).load_mentioning((GUARDRAIL_PREFIX.encode(),))
+    changed = ManifestSource(applied, follow=False)
+    rules = changed.load_mentioning((GUARDRAIL_PREFIX.encode(),))
     if manifests or empty:
         source = ManifestSource(manifests, follow=follow)
         source.check_paths()  # a wrong path is reported before an `opa` is installed
         async with AsyncExitStack() as stack:
             # Most folders have no Rego: OPA compiles the shipped modules during the read. A CRD of Rego is marked, too.
             is_marked = bool(rules) or await asyncio.to_thread(source.mentions, MARKS)
-            few = ManifestSource((*manifests, *applied), follow=False).size() <= FEW_BYTES
+            few = source.size() + changed.size() <= FEW_BYTES
             reach = None if queries is None else {*queries, *QUERIES_OF_SYNC, *(QUERIES if question else ())}
             if not is_marked:
                 starting = await stack.enter_async_context(_start_opa(_bundle_without_rego(reach), few=few))

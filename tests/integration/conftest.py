@@ -69,3 +69,18 @@ async def proxied(control_plane: ControlPlane, proxy: Proxy, tmp_path: Path) -> 
 async def namespace(control_plane: ControlPlane) -> str:
     """A new namespace of the shared API server."""
     return await make_namespace(control_plane.api)
+
+
+@pytest.fixture
+def starts(monkeypatch: pytest.MonkeyPatch, opa_path: Path) -> list[ManagedOpa]:
+    """Every start of an OPA."""
+    monkeypatch.setenv("BRIDGE_OPA", str(opa_path))
+    found: list[ManagedOpa] = []
+    start = ManagedOpa.start
+
+    async def counted(opa: ManagedOpa) -> str:
+        found.append(opa)
+        return await start(opa)
+
+    monkeypatch.setattr(ManagedOpa, "start", counted)
+    return found

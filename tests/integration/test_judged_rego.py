@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -51,21 +50,6 @@ CONSTRAINT = resource(
 )  # fmt: skip
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch, opa_path: Path) -> list[ManagedOpa]:
-    """The OPAs that were started."""
-    monkeypatch.setenv("BRIDGE_OPA", str(opa_path))
-    found: list[ManagedOpa] = []
-    start = ManagedOpa.start
-
-    async def counted(opa: ManagedOpa) -> str:
-        found.append(opa)
-        return await start(opa)
-
-    monkeypatch.setattr(ManagedOpa, "start", counted)
-    return found
-
-
 @asynccontextmanager
 async def judging(
     condition: str, *routes: Object, others: Sequence[Object] = (), serves: bool = False
@@ -103,22 +87,22 @@ def _size(opa: ManagedOpa) -> int:
     return sum(len(text) for path, text in bundle.files.items() if path.endswith(".rego"))
 
 
-async def test_change_compiles_a_part_of_the_rules_once(started: list[ManagedOpa]) -> None:
+async def test_change_compiles_a_part_of_the_rules_once(starts: list[ManagedOpa]) -> None:
     whole = sum(map(len, shipped(rego_root()).modules.values()))
     async with judging("1 == 2") as (_, judge):
-        started.clear()
+        starts.clear()
         assert await judge("1 == 3") == []
-        assert len(started) == 1
+        assert len(starts) == 1
         assert await judge("true") == [*NAMES]
-        assert len(started) == 2
-    assert all(_size(opa) < 0.5 * whole for opa in started)
+        assert len(starts) == 2
+    assert all(_size(opa) < 0.5 * whole for opa in starts)
 
 
-async def test_change_that_does_not_compile_starts_no_opa(started: list[ManagedOpa]) -> None:
+async def test_change_that_does_not_compile_starts_no_opa(starts: list[ManagedOpa]) -> None:
     async with judging("1 == 2") as (_, judge):
-        started.clear()
+        starts.clear()
         assert await judge("data.bridge.lib.keys.nothing(1)") == []
-        assert not started
+        assert not starts
 
 
 @pytest.mark.parametrize(
@@ -131,7 +115,7 @@ async def test_change_that_does_not_compile_starts_no_opa(started: list[ManagedO
         'data.bridge.v1.types["gateway.networking.k8s.io/HTTPRoute"]',
     ],
 )
-@pytest.mark.usefixtures("started")
+@pytest.mark.usefixtures("starts")
 async def test_rules_that_no_query_reaches_but_the_rego_does_are_there(condition: str) -> None:
     async with judging("1 == 2") as (opa, judge):
         settled = await settle_manifests([author(condition)])
@@ -140,7 +124,7 @@ async def test_rules_that_no_query_reaches_but_the_rego_does_are_there(condition
         assert await opa.is_ready()
 
 
-@pytest.mark.usefixtures("started")
+@pytest.mark.usefixtures("starts")
 async def test_violation_of_an_object_that_is_repaired_meanwhile_is_not_new(monkeypatch: pytest.MonkeyPatch) -> None:
     read, repaired = states._stored_objects, route("first")
 
@@ -155,7 +139,7 @@ async def test_violation_of_an_object_that_is_repaired_meanwhile_is_not_new(monk
         assert await judge("true; true") == []
 
 
-@pytest.mark.usefixtures("started")
+@pytest.mark.usefixtures("starts")
 async def test_rego_v0_of_another_author_keeps_no_change_from_being_judged() -> None:
     labels = {"openpolicyagent.org/policy": "rego", "policybridge.io/rego-version": "v0"}
     old = config_map("old", {"old.rego": 'package old\n\ndeny["no"] { input.x }\n'}, "opa-policies")
@@ -164,7 +148,7 @@ async def test_rego_v0_of_another_author_keeps_no_change_from_being_judged() -> 
         assert await judge("true") == [*NAMES]
 
 
-@pytest.mark.usefixtures("started")
+@pytest.mark.usefixtures("starts")
 async def test_modules_that_this_process_serves_are_not_read_from_opa(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Opa) -> None:
         raise AssertionError("OPA writes megabytes")

@@ -27,21 +27,6 @@ data:
 """
 
 
-@pytest.fixture
-def starts(monkeypatch: pytest.MonkeyPatch, opa_path: Path) -> list[ManagedOpa]:
-    """Every start of an OPA."""
-    monkeypatch.setenv("BRIDGE_OPA", str(opa_path))
-    found: list[ManagedOpa] = []
-    start = ManagedOpa.start
-
-    async def counted(opa: ManagedOpa) -> str:
-        found.append(opa)
-        return await start(opa)
-
-    monkeypatch.setattr(ManagedOpa, "start", counted)
-    return found
-
-
 @pytest.mark.parametrize(("manifest", "answer"), [(GATEWAY_CLASS, None), (CONFIG_MAP, 42)])
 async def test_opa_starts_once_whether_a_folder_has_rego_or_not(
     tmp_path: Path, starts: list[ManagedOpa], manifest: str, answer: int | None

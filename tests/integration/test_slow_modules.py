@@ -39,7 +39,7 @@ async def test_slow_check_at_the_start_delays_no_other_author(opa_path: Path) ->
         bench.loader.listed()
         await bench.until_active(*(f"quick{number}" for number in range(5)))
         assert (await bench.refused("broken"))[2] == "rego_unsafe_var_error"
-        assert not all(bench.is_late(name) for name in slow)  # nobody waited until each of them had been checked alone
+        assert not all(bench.is_late(name) for name in slow)  # the others did not wait for each of these checks
         for name in slow:
             await bench.until_late(name)
         runs = bench.checker.runs
