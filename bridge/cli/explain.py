@@ -99,7 +99,7 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     """
     from bridge.cli.describe import description
     from bridge.queries.asking import acting_below, explained_at, policy_kind, proxy_commands, target_keys
-    from bridge.queries.description import GATEWAY, describe
+    from bridge.queries.description import describe
     from bridge.queries.proxy_states import add_states
 
     kind = await policy_kind(engine.opa, asked.kind) if asked.kind else None
@@ -118,13 +118,12 @@ async def explain(engine: Engine, asked: Asked) -> Answer:
     below = "" if asked.wants_document else await acting_below(engine.opa, targets, kind)
     nothing = f"No {what} applies at {asked_at}, and none is rejected there."
     nodes = [node for entry in found for path in entry["paths"] for node in nodes_of(path["path"])]
-    gateways = [str(node.object) for node in nodes if node.type_id == GATEWAY]
-    commands = await proxy_commands(engine.opa, gateways)
+    commands = await proxy_commands(engine.opa, nodes)
     return Answer(
         lambda: [
             *explanation(found, asked.wide),
             *([f"Below {asked_at}, {below}"] if found and below else ()),
-            *proxy_lines(commands, gateways),
+            *proxy_lines(commands),
             *(block for policy in policies for block in description(policy, asked.wide)),
         ],
         f"{nothing} Below it, {below}" if below else nothing,

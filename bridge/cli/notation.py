@@ -60,10 +60,12 @@ def nodes_of(path: Iterable[str]) -> list[Key]:
     return [parse_key(node) for node in path if node.count("/") == 3]
 
 
-def proxy_lines(commands: Mapping[str, str], gateways: Iterable[str]) -> list[str]:
+def proxy_lines(commands: Mapping[Key, str]) -> list[str]:
     """Return a line for each Gateway whose proxies a command shows, and one for the others."""
-    lines = [f"The routes in the proxies of {short_key(parse_key(key))}: {commands[key]}" for key in sorted(commands)]
-    if others := [short_key(parse_key(key)) for key in sorted({*gateways} - commands.keys())]:
+    lines = [
+        f"The routes in the proxies of {short_key(key)}: {command}" for key, command in commands.items() if command
+    ]
+    if others := [short_key(key) for key, command in commands.items() if not command]:
         lines.append(f"Policy Bridge knows no command for the proxies of {first_of(others, _NAMED)}")
     return lines
 

@@ -96,16 +96,14 @@ async def request(engine: Engine, asked: Asked) -> Answer:
         pbctl request --gateway svc/cart --path /cart --source-namespace blog
     """
     from bridge.queries.asking import entry_gateway, proxy_commands
-    from bridge.queries.description import GATEWAY
 
     gateway = asked.more["gateway"]
     more: Entry = {"gateway": str(await entry_gateway(engine.opa, gateway, asked.namespace))} if gateway else {}
     more |= {} if asked.wants_document else {"fields": True}
     found: list[Entry] = [await engine.opa.query("request", {**one, **more}) for one in _query_inputs(asked)]
     titles = asked.words if len(found) > 1 else ("",)
-    serving = [one["gateway"] for one in found if one["rule"] and one["gateway"]]
-    gateways = [name for name in serving if parse_key(name).type_id == GATEWAY]
-    commands = await proxy_commands(engine.opa, gateways)
+    serving = [parse_key(one["gateway"]) for one in found if one["rule"] and one["gateway"]]
+    commands = await proxy_commands(engine.opa, serving)
     return Answer(
         lambda: (
             [
@@ -113,7 +111,7 @@ async def request(engine: Engine, asked: Asked) -> Answer:
                 for title, one in zip(titles, found, strict=True)
                 for block in (*((title,) if title else ()), *served_tables(one, asked.wide))
             ]
-            + proxy_lines(commands, gateways)
+            + proxy_lines(commands)
         ),
         "No answer.",
         found if len(found) > 1 else found[0],

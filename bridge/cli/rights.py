@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 from bridge.model.changes import Trouble
-from bridge.model.types import CONSTRAINT, CRD, GATEWAY_API, POLICY_KIND
+from bridge.model.types import CONSTRAINT, CRD, GATEWAY, GATEWAY_API, POLICY_KIND
 from bridge.queries.names import either
 
 # Types in the words of users, in the order of the line; other types are policies.
 _WORDS = {
-    f"{GATEWAY_API}/Gateway": "Gateways",
+    GATEWAY: "Gateways",
     f"{GATEWAY_API}/ListenerSet": "ListenerSets",
     CRD: "policy CRDs",  # of kinds without a preset, whose policies are ignored then
     POLICY_KIND: "policy CRDs",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bridge.model.keys import CORE
 
 GATEWAY_API = "gateway.networking.k8s.io"
+GATEWAY = f"{GATEWAY_API}/Gateway"
 CRD = "apiextensions.k8s.io/CustomResourceDefinition"
 POLICY_KIND = "policybridge.io/PolicyKind"
 CONSTRAINT = "policybridge.io/Constraint"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.model.changes import Object, Trouble
 from bridge.model.keys import Key, key_of, parse_key, pointer
-from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, GATEWAY_API, POLICY_KIND
+from bridge.model.types import CONSTRAINT, CRD, DESCRIBING, GATEWAY, GATEWAY_API, POLICY_KIND
 from bridge.offline.slicing import Reading
 from bridge.opa.batches import SKIP_MISSING, in_parts
 from bridge.opa.client import Opa
@@ -512,7 +512,7 @@ async def policy_impact(engine: Engine, asked: Mapping[str, Any]) -> Entry:
 
 _NOTHING: Entry = {"objects": [], "policies": []}
 # Types of objects that name kinds, which a change of what describes kinds makes known or unknown.
-_NAMING_KINDS = [*_WITHOUT_STATUS, f"{GATEWAY_API}/Gateway", f"{GATEWAY_API}/ListenerSet"]
+_NAMING_KINDS = [*_WITHOUT_STATUS, GATEWAY, f"{GATEWAY_API}/ListenerSet"]
 
 
 async def _query_concerned(states: States, keys: list[str]) -> Entry:

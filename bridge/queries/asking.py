@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from bridge.model.keys import CLUSTER, FRONTEND, Key, field_pointer, parse_key, pointer
 from bridge.model.nesting import as_mapping
 from bridge.model.text import nearest
-from bridge.model.types import ALWAYS, GATEWAY_API
+from bridge.model.types import ALWAYS, GATEWAY, GATEWAY_API
 from bridge.opa.batches import SKIP_MISSING, at_targets_of, batches, in_parts
 from bridge.opa.client import Opa
 from bridge.opa.errors import QueryError
@@ -256,11 +256,12 @@ async def without_workloads(opa: Opa, targets: Sequence[Key]) -> list[Key]:
     return list(found)
 
 
-async def proxy_commands(opa: Opa, gateways: Iterable[str]) -> dict[str, str]:
-    """Return the commands that print what the proxies of Gateways have, by Gateway; without those that have none."""
-    named = sorted(set(gateways))
+async def proxy_commands(opa: Opa, nodes: Iterable[Key]) -> dict[Key, str]:
+    """Return the commands that print what the proxies of the Gateways among nodes have, "" where none is known."""
+    gateways = sorted({node.object for node in nodes if node.type_id == GATEWAY})
+    named = [str(gateway) for gateway in gateways]
     found: dict[str, str] = await opa.query("proxy_commands", {"gateways": named}) if named else {}
-    return found
+    return {gateway: found.get(str(gateway), "") for gateway in gateways}
 
 
 def _input_of(kind: str | None, source_namespace: str | None, **flags: bool) -> dict[str, Any]:

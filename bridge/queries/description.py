@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bridge.model.keys import Key, parse_key
 from bridge.model.nesting import as_mapping
+from bridge.model.types import GATEWAY
 from bridge.opa.batches import batches
 from bridge.opa.client import Opa
 from bridge.queries.asking import BATCH, Entry, explained_at, objects, with_suggestions
@@ -17,8 +18,6 @@ from bridge.queries.statuses import statuses
 
 if TYPE_CHECKING:
     from bridge.offline.engine import Engine
-
-GATEWAY = "gateway.networking.k8s.io/Gateway"
 
 
 async def listed_objects(opa: Opa, keys: Sequence[Key]) -> list[Entry]:
