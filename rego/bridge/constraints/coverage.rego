@@ -26,7 +26,7 @@ targets_of(kind) := {node |
 #   in effect or, with a `field` that is not "", none has a value there: `{path, exemptions, unknown?, notAttached?,
 #   otherController?}`. `unknown` says why it cannot be computed, `notAttached` why nothing accepts the route of the path,
 #   `otherController` which controller other than the kind's serves it; `exemptions` are those of Constraints that require
-#   such a policy. Requests take each of these paths, whoever serves them, so `required_policy` judges all.
+#   such a policy. A request can take each of these paths, so `required_policy` judges them too.
 uncovered_paths(kind, field, node, source) := [object.union_n([
 	{"path": path, "exemptions": exempting},
 	{"unknown": why | why := effective.unknown_because(effect)},

@@ -121,7 +121,7 @@ traits_of(kind) := {
 	"sourceless": {direct, consumers, at_targets, kind.effectiveTarget in {"Backend", "Port"}} == {false},
 	"namespaces": [target | some target in object.get(kind, "targets", [_namespace]); object.subset(target, _namespace)] != [],
 	"selecting": "selectors" in object.keys(kind),
-	"contests": {defaults, "mustAgree" in object.keys(kind)} != {false},
+	"contests": _contests(kind, defaults),
 	"limitsRefs": [true | some target in kind.targets; some field in ["names", "needsSection"]; target[field]] != [],
 	"ranked": count(object.filter(kind, ["selectors", "weight", "precedence"])) > 0,
 	"defaults": defaults,
@@ -176,6 +176,9 @@ _joining(kind) := "routes" if {
 } else := _joins(kind)
 
 _has_parts(kind) := [true | some place in kind.places; place.partners != {}] != []
+
+_contests(_, true) := true
+_contests(kind, false) := "mustAgree" in object.keys(kind)
 
 # The values of `sameLevel` by which policies exclude others of one target.
 conflicting := {"Conflict", "ConflictOfAll", "ConflictOnOverlap", "NoneOfSeveral"}
